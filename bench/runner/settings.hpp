@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "common/cell.hpp"
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace zlink::bench::runner {
+
+/// A library to measure.
+struct library {
+    std::string name;
+    std::filesystem::path directory; ///< contains libzmq.so.5
+
+    std::filesystem::path file() const { return directory / "libzmq.so.5"; }
+};
+
+/// What to compare and how.
+struct settings {
+    std::vector<library> libraries; ///< the subject, then the baselines it is compared with
+    std::vector<cell> cells;
+    int runs = 5; ///< of each cell with each library
+    int timeout_s = 120;
+    std::filesystem::path worker;
+    std::vector<std::string> worker_arguments; ///< the same for every run
+    std::string markdown_file;                 ///< empty: not wanted; likewise the others
+    std::string csv_file;
+    std::string json_file;
+};
+
+/// Reads the command line. Prints help or a complaint and exits the process where appropriate.
+settings parse_settings(int argc, char** argv);
+
+} // namespace zlink::bench::runner

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+namespace zlink::bench::runner {
+
+const std::vector<figure>& figures_of(const cell& what) {
+    static const figure cpu{"cpu_us_per_message", "CPU per message", "us"};
+    static const figure memory{"peak_memory_kib", "peak memory", "KiB"};
+    static const std::vector<figure> streams{
+        {"messages_per_s", "messages", "/s"}, {"mb_per_s", "data", "MB/s"}, cpu, memory};
+    static const std::vector<figure> round_trips{{"latency_mean_us", "latency mean", "us"},
+                                                 {"latency_p50_us", "latency p50", "us"},
+                                                 {"latency_p99_us", "latency p99", "us"},
+                                                 {"latency_p99_9_us", "latency p99.9", "us"},
+                                                 cpu,
+                                                 memory};
+    return what.mode == mode::latency ? round_trips : streams;
+}
+
+std::optional<spread> spread_of(std::vector<double> values) {
+    if (values.empty()) {
+        return std::nullopt;
+    }
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    const double median =
+        values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+    return spread{median, values.front(), values.back()};
+}
+
+std::optional<spread> values_of(const cell_record& record, std::size_t library,
+                                const std::string& field) {
+    std::vector<double> values;
+    for (const run_record& run : record.runs) {
+        const auto value = run.fields.number(field);
+        if (run.library == library && run.ok() && value) {
+            values.push_back(*value);
+        }
+    }
+    return spread_of(std::move(values));
+}
+
+std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
+                                const std::string& field) {
+    std::map<int, double> subject;
+    std::vector<double> ratios;
+    for (const run_record& run : record.runs) {
+        const auto value = run.fields.number(field);
+        if (!run.ok() || !value) {
+            continue;
+        }
+        // In each pair the subject runs first.
+        if (run.library == 0) {
+            subject[run.number] = *value;
+        } else if (run.library == baseline && *value > 0 && subject.count(run.number) == 1) {
+            ratios.push_back(subject[run.number] / *value);
+        }
+    }
+    return spread_of(std::move(ratios));
+}
+
+std::size_t failures_of(const cell_record& record, std::size_t library) {
+    return static_cast<std::size_t>(
+        std::count_if(record.runs.begin(), record.runs.end(), [library](const run_record& run) {
+            return run.library == library && !run.ok();
+        }));
+}
+
+std::string short_number(double value, const std::string& unit) {
+    if (unit != "/s") {
+        return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
+    }
+    if (value >= 1e6) {
+        return fmt::format("{:.2f} M", value * 1e-6);
+    }
+    return value >= 1e3 ? fmt::format("{:.1f} k", value * 1e-3) : fmt::format("{:.0f}", value);
+}
+
+std::string headline(const cell_record& record, std::size_t library, int runs) {
+    const std::size_t failures = failures_of(record, library);
+    if (failures > 0) {
+        return fmt::format("FAILED {}/{}", failures, runs);
+    }
+    const figure& first = figures_of(record.what).front();
+    const auto values = values_of(record, library, first.field);
+    return values ? fmt::format("{}{}{}", short_number(values->median, first.unit),
+                                first.unit == "/s" ? "" : " ", first.unit)
+                  : "no result";
+}
+
+std::optional<double> geometric_mean(const std::vector<double>& values) {
+    if (values.empty()) {
+        return std::nullopt;
+    }
+    const double sum =
+        std::accumulate(values.begin(), values.end(), 0.0,
+                        [](double total, double value) { return total + std::log(value); });
+    return std::exp(sum / static_cast<double>(values.size()));
+}
+
+} // namespace zlink::bench::runner

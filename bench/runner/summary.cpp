@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runner/summary.hpp"
+
+#include "runner/statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace zlink::bench::runner {
+
+namespace {
+
+const std::string absent = "-";
+
+std::string with_spread(const std::optional<spread>& values, const std::string& unit) {
+    return values ? fmt::format("{} [{} .. {}]", short_number(values->median, unit),
+                                short_number(values->min, unit), short_number(values->max, unit))
+                  : absent;
+}
+
+std::string ratio_text(const std::optional<spread>& ratio) {
+    return ratio ? fmt::format("{:.2f}x [{:.2f} .. {:.2f}]", ratio->median, ratio->min, ratio->max)
+                 : absent;
+}
+
+std::string short_ratio_text(const std::optional<spread>& ratio) {
+    return ratio ? fmt::format("{:.2f}x", ratio->median) : absent;
+}
+
+std::vector<std::string> row_start(const cell& what) {
+    return {std::string(name(what.pattern)), std::string(name(what.transport)),
+            std::to_string(what.size_bytes)};
+}
+
+/// What the overview says about a library: the rate with its spread, or the latencies.
+std::string library_text(const cell_record& record, std::size_t library, int runs) {
+    if (const std::size_t failed = failures_of(record, library)) {
+        return fmt::format("FAILED {} of {}", failed, runs);
+    }
+    if (record.what.mode == mode::throughput) {
+        return with_spread(values_of(record, library, "messages_per_s"), "/s");
+    }
+    std::vector<std::string> parts;
+    for (const char* const field : {"latency_mean_us", "latency_p50_us", "latency_p99_us"}) {
+        const auto values = values_of(record, library, field);
+        parts.push_back(values ? fmt::format("{:.1f}", values->median) : absent);
+    }
+    return fmt::format("{}", fmt::join(parts, " / "));
+}
+
+/// Figures whose ratio the overview shows with its spread.
+std::vector<figure> compared_figures(mode shown) {
+    if (shown == mode::throughput) {
+        return {{"messages_per_s", "rate", ""}};
+    }
+    return {{"latency_mean_us", "mean", ""},
+            {"latency_p50_us", "p50", ""},
+            {"latency_p99_us", "p99", ""}};
+}
+
+table empty_overview(const settings& chosen, mode shown) {
+    const bool rates = shown == mode::throughput;
+    table result;
+    result.title = rates ? "Throughput (messages per second; req_rep: round trips per second)"
+                         : "One-way latency (mean / median / 99th percentile in us)";
+    result.left_columns = 2;
+    result.headers = {"pattern", "transport", "bytes"};
+    for (const library& each : chosen.libraries) {
+        result.headers.push_back(each.name);
+    }
+    for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
+        // Names the baseline only where there is more than one.
+        const std::string versus =
+            chosen.libraries.size() == 2 ? "" : " vs " + chosen.libraries[baseline].name;
+        for (const figure& each : compared_figures(shown)) {
+            result.headers.push_back(each.title + " ratio" + versus);
+        }
+        result.headers.push_back("CPU ratio" + versus);
+        result.headers.push_back("memory ratio" + versus);
+    }
+    return result;
+}
+
+std::vector<std::string> overview_row(const settings& chosen, const cell_record& record) {
+    std::vector<std::string> row = row_start(record.what);
+    for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
+        row.push_back(library_text(record, index, chosen.runs));
+    }
+    for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
+        for (const figure& each : compared_figures(record.what.mode)) {
+            row.push_back(ratio_text(ratios_of(record, baseline, each.field)));
+        }
+        row.push_back(short_ratio_text(ratios_of(record, baseline, "cpu_us_per_message")));
+        row.push_back(short_ratio_text(ratios_of(record, baseline, "peak_memory_kib")));
+    }
+    return row;
+}
+
+} // namespace
+
+std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records) {
+    std::vector<table> tables;
+    for (const mode shown : {mode::throughput, mode::latency}) {
+        table added = empty_overview(chosen, shown);
+        for (const cell_record& record : records) {
+            if (record.what.mode == shown) {
+                added.rows.push_back(overview_row(chosen, record));
+            }
+        }
+        if (!added.rows.empty()) {
+            tables.push_back(std::move(added));
+        }
+    }
+    return tables;
+}
+
+table details(const settings& chosen, const std::vector<cell_record>& records) {
+    table result;
+    result.title = "Every figure: median [lowest .. highest]";
+    result.left_columns = 5;
+    result.headers = {"pattern", "transport", "bytes", "mode", "figure"};
+    for (const library& each : chosen.libraries) {
+        result.headers.push_back(each.name);
+    }
+    for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
+        result.headers.push_back("ratio to " + chosen.libraries[baseline].name);
+    }
+    for (const cell_record& record : records) {
+        for (const figure& each : figures_of(record.what)) {
+            std::vector<std::string> row = row_start(record.what);
+            row.emplace_back(name(record.what.mode));
+            row.push_back(fmt::format("{} ({})", each.title, each.unit));
+            for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
+                row.push_back(with_spread(values_of(record, index, each.field), each.unit));
+            }
+            for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
+                row.push_back(ratio_text(ratios_of(record, baseline, each.field)));
+            }
+            result.rows.push_back(std::move(row));
+        }
+    }
+    return result;
+}
+
+std::vector<std::string> conclusions(const settings& chosen,
+                                     const std::vector<cell_record>& records) {
+    const std::vector<std::pair<std::string, std::string>> fields{
+        {"messages_per_s", "Messages per second"},
+        {"latency_p50_us", "Median latency"},
+        {"latency_p99_us", "99th percentile of latency"},
+        {"cpu_us_per_message", "CPU time per message"},
+        {"peak_memory_kib", "Peak memory"}};
+    std::vector<std::string> lines;
+    for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
+        for (const auto& [field, title] : fields) {
+            std::vector<double> medians;
+            for (const cell_record& record : records) {
+                if (const auto ratio = ratios_of(record, baseline, field)) {
+                    medians.push_back(ratio->median);
+                }
+            }
+            if (const auto mean = geometric_mean(medians)) {
+                const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
+                lines.push_back(fmt::format(
+                    "{}, {} / {}: {:.2f}x (geometric mean of {} cells, {:.2f}x to {:.2f}x)", title,
+                    chosen.libraries[0].name, chosen.libraries[baseline].name, *mean,
+                    medians.size(), *low, *high));
+            }
+        }
+    }
+    return lines;
+}
+
+std::vector<std::string> failures(const settings& chosen, const std::vector<cell_record>& records) {
+    std::vector<std::string> lines;
+    for (const cell_record& record : records) {
+        for (const run_record& run : record.runs) {
+            if (!run.ok()) {
+                lines.push_back(fmt::format("{}, {}, run {}: {}", title(record.what),
+                                            chosen.libraries[run.library].name, run.number,
+                                            run.failure));
+            }
+        }
+    }
+    return lines;
+}
+
+} // namespace zlink::bench::runner

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runner/campaign.hpp"
+#include "runner/table.hpp"
+
+#include <string>
+#include <vector>
+
+namespace zlink::bench::runner {
+
+/// One table per measured mode, one row per cell: medians of every library, and ratios.
+std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records);
+
+/// One row per cell and figure, everything with its spread.
+table details(const settings& chosen, const std::vector<cell_record>& records);
+
+/// Geometric means of the ratios over all cells, one sentence per baseline and figure.
+std::vector<std::string> conclusions(const settings& chosen,
+                                     const std::vector<cell_record>& records);
+
+/// One line per failed run.
+std::vector<std::string> failures(const settings& chosen, const std::vector<cell_record>& records);
+
+} // namespace zlink::bench::runner

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "worker/settings.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace zlink::bench::worker {
+
+/// How messages look on one side's sockets.
+struct port_format {
+    std::size_t size_bytes = 0;
+    worker::api api = worker::api::buffer;
+    bool addressed = false;           ///< each message is [routing id][body] (ROUTER)
+    bool poll_before_receive = false; ///< zmq_poll, then a receive that does not block
+    std::string peer_id;              ///< known routing id of the peer, or empty to learn it
+};
+
+/// Sends and receives numbered messages of a fixed size. Every received message is checked for its
+/// size, its routing id and its frames. The sockets are borrowed and may be one and the same.
+/// Not thread-safe. Throws `failure`.
+class message_port {
+public:
+    message_port(void* out, void* in, port_format format);
+
+    /// Sends one message, blocking while the high-water mark is reached.
+    void send(std::uint64_t sequence);
+
+    /// Waits for the next message and returns its sequence number.
+    std::uint64_t receive();
+
+    /// Waits for the next message, whose sequence number has to be this one.
+    void receive_expected(std::uint64_t sequence) {
+        const std::uint64_t received = receive();
+        if (received != sequence) {
+            throw_out_of_order(sequence, received);
+        }
+    }
+
+private:
+    void send_frame(const void* data, std::size_t size, int flags);
+    std::size_t receive_frame(std::vector<char>& buffer, bool more_expected);
+    void receive_id();
+    void wait_readable();
+    [[noreturn]] void throw_out_of_order(std::uint64_t expected, std::uint64_t received) const;
+
+    void* out_;
+    void* in_;
+    port_format format_;
+    std::vector<char> send_buffer_;
+    std::vector<char> receive_buffer_;
+    std::vector<char> id_buffer_;
+};
+
+} // namespace zlink::bench::worker

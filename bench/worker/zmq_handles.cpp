@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "worker/zmq_handles.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <zmq.h>
+
+#include <array>
+#include <filesystem>
+#include <utility>
+
+namespace zlink::bench::worker {
+
+void throw_zmq_error(std::string_view call) {
+    throw failure(fmt::format("{}: {}", call, zmq_strerror(zmq_errno())));
+}
+
+context::context(int io_threads) : handle_(zmq_ctx_new()) {
+    if (handle_ == nullptr) {
+        throw_zmq_error("zmq_ctx_new");
+    }
+    checked(zmq_ctx_set(handle_, ZMQ_IO_THREADS, io_threads), "zmq_ctx_set(ZMQ_IO_THREADS)");
+}
+
+context::~context() {
+    zmq_ctx_term(handle_);
+}
+
+socket::socket(const context& owner, int type) : handle_(zmq_socket(owner.handle(), type)) {
+    if (handle_ == nullptr) {
+        throw_zmq_error("zmq_socket");
+    }
+    set(ZMQ_LINGER, 0);
+}
+
+socket::~socket() {
+    if (handle_ != nullptr) {
+        zmq_close(handle_);
+    }
+}
+
+socket::socket(socket&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+
+void socket::set(int option, int value) {
+    checked(zmq_setsockopt(handle_, option, &value, sizeof value), "zmq_setsockopt");
+}
+
+void socket::set(int option, std::string_view value) {
+    checked(zmq_setsockopt(handle_, option, value.data(), value.size()), "zmq_setsockopt");
+}
+
+void socket::bind(const std::string& endpoint) {
+    checked(zmq_bind(handle_, endpoint.c_str()), "zmq_bind " + endpoint);
+}
+
+void socket::connect(const std::string& endpoint) {
+    checked(zmq_connect(handle_, endpoint.c_str()), "zmq_connect " + endpoint);
+}
+
+std::string socket::last_endpoint() const {
+    std::array<char, 256> text{};
+    std::size_t size = text.size();
+    checked(zmq_getsockopt(handle_, ZMQ_LAST_ENDPOINT, text.data(), &size),
+            "zmq_getsockopt(ZMQ_LAST_ENDPOINT)");
+    return text.data();
+}
+
+std::string library_version() {
+    int major = 0;
+    int minor = 0;
+    int patch = 0;
+    zmq_version(&major, &minor, &patch);
+    return fmt::format("{}.{}.{}", major, minor, patch);
+}
+
+std::string library_path() {
+    // Looked up by name, because &zmq_version may be a stub in this program.
+    Dl_info info{};
+    void* const symbol = dlsym(RTLD_DEFAULT, "zmq_version");
+    if (symbol == nullptr || dladdr(symbol, &info) == 0) {
+        return {};
+    }
+    std::error_code error;
+    const auto canonical = std::filesystem::canonical(info.dli_fname, error);
+    return error ? std::string(info.dli_fname) : canonical.string();
+}
+
+} // namespace zlink::bench::worker

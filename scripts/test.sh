@@ -1,0 +1,118 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what is missing, builds, and runs the tests in lanes.
+#
+#   scripts/test.sh [--quick] [--lane plain|asan|tsan|interop]... [--werror]
+#
+# plain     all tests, Release, in build/
+# interop   against the genuine library, with the library of the plain lane
+# asan      all tests with address and undefined-behaviour sanitizers, in build-asan/
+# tsan      all tests with the thread sanitizer, in build-tsan/
+#
+# --quick   the plain lane only      --werror   compiler warnings are errors
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+lanes=()
+werror=OFF
+while (($#)); do
+    case $1 in
+        --quick) lanes=(plain); shift ;;
+        --lane)
+            case ${2:-} in
+                plain | asan | tsan | interop) lanes+=("$2") ;;
+                *) die "--lane needs plain, asan, tsan or interop" ;;
+            esac
+            shift 2
+            ;;
+        --werror) werror=ON; shift ;;
+        -h | --help) sed -n '4,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        *) die "unknown option $1" ;;
+    esac
+done
+((${#lanes[@]})) || lanes=(plain interop asan tsan)
+
+results_dir=$repo_dir/build/results
+failed_lanes=()
+
+# junit RUN: where the results of a run are written.
+junit() { echo "$results_dir/$1.xml"; }
+
+# ctest_run RUN DIRECTORY [CTEST ARGUMENT]...
+ctest_run() {
+    local run=$1 directory=$2
+    shift 2
+    run_logged "test-$run" ctest --test-dir "$directory" --no-tests=error \
+        --output-on-failure --output-junit "$(junit "$run")" "$@"
+}
+
+# Stress tests want the machine to themselves; the others mostly wait.
+all_tests() {
+    local lane=$1 directory=$2 status=0
+    step "$lane: tests"
+    ctest_run "$lane-tests" "$directory" -LE stress -j 2 || status=1
+    step "$lane: stress tests"
+    ctest_run "$lane-stress" "$directory" -L stress -j 1 || status=1
+    return "$status"
+}
+
+build_lane() {
+    local lane=$1 directory=$2
+    shift 2
+    step "$lane: building in $(basename "$directory")/"
+    configure "$directory" -DBUILD_TESTING=ON -DZLINK_WERROR="$werror" "$@" && build "$directory"
+}
+
+lane_plain() {
+    build_lane plain "$repo_dir/build" -DCMAKE_BUILD_TYPE=Release &&
+        all_tests plain "$repo_dir/build"
+}
+
+sanitizer_lane() {
+    local lane=$1 sanitizers=$2 directory=$repo_dir/build-$1
+    build_lane "$lane" "$directory" -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+        -DZLINK_SANITIZE="$sanitizers" -DZLINK_BENCH=OFF -DZLINK_EXAMPLES=OFF &&
+        all_tests "$lane" "$directory"
+}
+
+lane_asan() {
+    ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
+        UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1 \
+        sanitizer_lane asan address,undefined
+}
+
+# Under setarch -R where that is allowed, because GCC's thread sanitizer cannot live with much
+# randomisation of addresses. The build needs it too: it asks the test programs for their tests.
+lane_tsan() {
+    local -a launcher=()
+    if setarch -R true 2>/dev/null; then launcher=(setarch -R); fi
+    TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 sanitizer_lane tsan thread
+}
+
+lane_interop() {
+    if [[ ! -e $repo_dir/build/libzmq.so.5 || ! " ${lanes[*]} " == *" plain "* ]]; then
+        step "interop: building the library"
+        configure "$repo_dir/build" -DCMAKE_BUILD_TYPE=Release -DZLINK_WERROR="$werror" &&
+            build "$repo_dir/build" libzmq || return 1
+    fi
+    step "interop: against the genuine library"
+    run_logged test-interop timeout 900 "$repo_dir/tests/interop/run.sh" \
+        --library "$repo_dir/build/libzmq.so.5" --junit-xml "$(junit interop)"
+}
+
+need_packages
+mkdir -p "$results_dir"
+rm -f "$results_dir"/*.xml
+for lane in "${lanes[@]}"; do
+    begin=$SECONDS
+    # Not `if lane_...`: a lane returns its status itself, and a failed one must not end the others.
+    status=0
+    "lane_$lane" || status=$?
+    if ((status)); then failed_lanes+=("$lane"); fi
+    step "$lane: $("$repo_dir/scripts/junit_summary.py" "$results_dir/$lane"*.xml) in $((SECONDS - begin)) s"
+done
+
+# A lane that failed without a failed test (it did not build, it crashed) counts as one failure.
+"$repo_dir/scripts/junit_summary.py" --total --failed-lanes "${failed_lanes[*]}" "$results_dir"/*.xml

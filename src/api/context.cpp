@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/objects.hpp"
+#include "builtins.hpp"
+
+#include <cstring>
+#include <zmq.h>
+
+using namespace zlink::api;
+namespace core = zlink::core;
+
+namespace {
+
+template <class Body> int with_context(void* handle, Body body) noexcept
+{
+    try {
+        const std::shared_ptr<core::context> context = contexts().share(handle);
+        return context ? body(*context) : fail(EFAULT);
+    } catch (const std::bad_alloc&) {
+        return fail(ENOMEM);
+    } catch (...) {
+        return fail(EINVAL);
+    }
+}
+
+} // namespace
+
+extern "C" {
+
+void* zmq_ctx_new(void)
+{
+    try {
+        if (void* handle = contexts().add(std::make_shared<core::context>(zlink::built_in())))
+            return handle;
+        errno = EMFILE;
+    } catch (...) {
+        errno = ENOMEM;
+    }
+    return nullptr;
+}
+
+int zmq_ctx_term(void* context)
+{
+    return with_context(context, [context](core::context& ending) {
+        if (const int error = ending.terminate())
+            return fail(error);
+        contexts().remove(context);
+        return 0;
+    });
+}
+
+int zmq_ctx_shutdown(void* context)
+{
+    return with_context(context, [](core::context& ending) {
+        ending.shutdown();
+        return 0;
+    });
+}
+
+int zmq_ctx_set(void* context, int option, int optval)
+{
+    return with_context(context,
+                        [&](core::context& c) { return result(c.set_option(option, optval)); });
+}
+
+int zmq_ctx_get(void* context, int option)
+{
+    return with_context(context, [&](core::context& c) {
+        int error = 0;
+        const int value = c.get_option(option, error);
+        return error ? fail(error) : value;
+    });
+}
+
+int zmq_ctx_set_ext(void* context, int option, const void* optval, size_t optvallen)
+{
+    return with_context(context, [&](core::context& c) {
+        if (!optval)
+            return fail(EINVAL);
+        if (option == ZMQ_THREAD_NAME_PREFIX && optvallen != sizeof(int))
+            return result(c.set_name_prefix({static_cast<const char*>(optval), optvallen}));
+        if (optvallen != sizeof(int))
+            return fail(EINVAL);
+        int value = 0;
+        std::memcpy(&value, optval, sizeof value);
+        return result(c.set_option(option, value));
+    });
+}
+
+int zmq_ctx_get_ext(void* context, int option, void* optval, size_t* optvallen)
+{
+    return with_context(context, [&](core::context& c) {
+        if (!optval || !optvallen)
+            return fail(EINVAL);
+        if (option == ZMQ_THREAD_NAME_PREFIX && *optvallen != sizeof(int)) {
+            const std::string prefix = c.name_prefix();
+            if (*optvallen < prefix.size())
+                return fail(EINVAL);
+            std::memcpy(optval, prefix.data(), prefix.size());
+            *optvallen = prefix.size();
+            return 0;
+        }
+        if (*optvallen != sizeof(int))
+            return fail(EINVAL);
+        int error = 0;
+        const int value = c.get_option(option, error);
+        if (error)
+            return fail(error);
+        std::memcpy(optval, &value, sizeof value);
+        return 0;
+    });
+}
+
+void* zmq_init(int io_threads)
+{
+    if (io_threads < 0) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    void* context = zmq_ctx_new();
+    if (context)
+        zmq_ctx_set(context, ZMQ_IO_THREADS, io_threads);
+    return context;
+}
+
+int zmq_term(void* context)
+{
+    return zmq_ctx_term(context);
+}
+
+int zmq_ctx_destroy(void* context)
+{
+    return zmq_ctx_term(context);
+}
+
+} // extern "C"

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <zmq.h>
+
+namespace zlink::api {
+namespace {
+
+struct capability {
+    std::string_view name;
+    bool built;
+};
+
+// Transports every build has (tcp, inproc) are no capabilities; programs expect 0 for their names.
+constexpr std::array<capability, 10> capabilities{{
+    {"ipc", true},
+    {"pgm", false},
+    {"tipc", false},
+    {"norm", false},
+    {"curve", false},
+    {"gssapi", false},
+    {"vmci", false},
+    {"draft", false},
+    {"WS", false},
+    {"WSS", false},
+}};
+
+} // namespace
+} // namespace zlink::api
+
+int zmq_has(const char* capability) {
+    using zlink::api::capabilities;
+    if (capability == nullptr) {
+        return 0;
+    }
+    const std::string_view name(capability);
+    return std::any_of(capabilities.begin(), capabilities.end(),
+                       [name](const auto& row) { return row.built && row.name == name; });
+}

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/message.hpp"
+
+#include "api/objects.hpp"
+
+#include <cstring>
+
+namespace zlink::api {
+
+void message::init_empty() noexcept
+{
+    properties_ = nullptr;
+    routing_id_ = 0;
+    mark_ = live_mark;
+    kind_ = kind::inlined;
+    inlined_size_ = 0;
+    more_ = false;
+}
+
+bool message::init_size(std::size_t bytes) noexcept
+{
+    init_empty();
+    if (bytes <= inline_bytes) {
+        inlined_size_ = static_cast<std::uint8_t>(bytes);
+        return true;
+    }
+    base::buffer* const owner = base::allocate_buffer(bytes);
+    if (!owner) {
+        mark_ = 0;
+        return false;
+    }
+    kind_ = kind::counted;
+    outside_ = {owner->data, bytes, owner};
+    return true;
+}
+
+bool message::init_copy(const void* data, std::size_t bytes) noexcept
+{
+    if (!init_size(bytes))
+        return false;
+    if (bytes)
+        std::memcpy(this->data(), data, bytes);
+    return true;
+}
+
+bool message::init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* hint) noexcept
+{
+    if (!free) {
+        init_constant(data, bytes);
+        return true;
+    }
+    init_empty();
+    base::buffer* const owner = base::wrap_user_memory(data, bytes, free, hint);
+    if (!owner) {
+        mark_ = 0;
+        return false;
+    }
+    kind_ = kind::counted;
+    outside_ = {owner->data, bytes, owner};
+    return true;
+}
+
+void message::init_constant(const void* data, std::size_t bytes) noexcept
+{
+    init_empty();
+    kind_ = kind::constant;
+    outside_ = {static_cast<std::byte*>(const_cast<void*>(data)), bytes, nullptr};
+}
+
+bool message::init_received(const core::frame& part, const core::metadata* properties) noexcept
+{
+    if (part.owner && part.size > inline_bytes) {
+        init_empty();
+        part.owner->add_reference();
+        kind_ = kind::counted;
+        outside_ = {const_cast<std::byte*>(part.data), part.size, part.owner};
+    } else if (!init_copy(part.data, part.size)) {
+        return false;
+    }
+    more_ = part.more();
+    if (properties) {
+        properties->add_reference();
+        properties_ = properties;
+    }
+    return true;
+}
+
+void message::close() noexcept
+{
+    if (kind_ == kind::counted)
+        outside_.owner->drop_reference();
+    if (properties_)
+        properties_->drop_reference();
+    mark_ = 0;
+}
+
+void message::move_from(message& from) noexcept
+{
+    if (this == &from)
+        return;
+    close();
+    std::memcpy(static_cast<void*>(this), &from, sizeof *this);
+    from.init_empty();
+}
+
+void message::copy_from(message& from) noexcept
+{
+    if (this == &from)
+        return;
+    close();
+    if (from.kind_ == kind::counted) {
+        from.outside_.owner->shared = true;
+        from.outside_.owner->add_reference();
+    }
+    if (from.properties_)
+        from.properties_->add_reference();
+    std::memcpy(static_cast<void*>(this), &from, sizeof *this);
+}
+
+bool message::shared() const noexcept
+{
+    return kind_ == kind::constant || (kind_ == kind::counted && outside_.owner->shared);
+}
+
+core::frame message::as_frame(bool more) noexcept
+{
+    return {data(), size(), kind_ == kind::counted ? outside_.owner : nullptr,
+            more ? engine::zmtp3::flag_more : std::uint8_t{0}};
+}
+
+} // namespace zlink::api
+
+using zlink::api::fail;
+using zlink::api::message;
+
+extern "C" {
+
+int zmq_msg_init(zmq_msg_t* msg)
+{
+    message::of(msg).init_empty();
+    return 0;
+}
+
+int zmq_msg_init_size(zmq_msg_t* msg, size_t size)
+{
+    return message::of(msg).init_size(size) ? 0 : fail(ENOMEM);
+}
+
+int zmq_msg_init_buffer(zmq_msg_t* msg, const void* buf, size_t size)
+{
+    return message::of(msg).init_copy(buf, size) ? 0 : fail(ENOMEM);
+}
+
+int zmq_msg_init_data(zmq_msg_t* msg, void* data, size_t size, zmq_free_fn* ffn, void* hint)
+{
+    return message::of(msg).init_user(data, size, ffn, hint) ? 0 : fail(ENOMEM);
+}
+
+int zmq_msg_close(zmq_msg_t* msg)
+{
+    if (!msg || !message::of(msg).valid())
+        return fail(EFAULT);
+    message::of(msg).close();
+    return 0;
+}
+
+int zmq_msg_move(zmq_msg_t* dest, zmq_msg_t* src)
+{
+    if (!dest || !src || !message::of(dest).valid() || !message::of(src).valid())
+        return fail(EFAULT);
+    message::of(dest).move_from(message::of(src));
+    return 0;
+}
+
+int zmq_msg_copy(zmq_msg_t* dest, zmq_msg_t* src)
+{
+    if (!dest || !src || !message::of(dest).valid() || !message::of(src).valid())
+        return fail(EFAULT);
+    message::of(dest).copy_from(message::of(src));
+    return 0;
+}
+
+void* zmq_msg_data(zmq_msg_t* msg)
+{
+    return msg && message::of(msg).valid() ? message::of(msg).data() : nullptr;
+}
+
+size_t zmq_msg_size(const zmq_msg_t* msg)
+{
+    return msg && message::of(msg).valid() ? message::of(msg).size() : 0;
+}
+
+int zmq_msg_more(const zmq_msg_t* msg)
+{
+    return msg && message::of(msg).valid() && message::of(msg).more() ? 1 : 0;
+}
+
+int zmq_msg_get(const zmq_msg_t* msg, int property)
+{
+    if (!msg || !message::of(msg).valid())
+        return fail(EFAULT);
+    const message& content = message::of(msg);
+    switch (property) {
+    case ZMQ_MORE:
+        return content.more() ? 1 : 0;
+    case ZMQ_SHARED:
+        return content.shared() ? 1 : 0;
+    case ZMQ_SRCFD:
+        if (content.properties() && content.properties()->descriptor() >= 0)
+            return content.properties()->descriptor();
+        return fail(EINVAL);
+    default:
+        return fail(EINVAL);
+    }
+}
+
+int zmq_msg_set(zmq_msg_t*, int, int)
+{
+    return fail(EINVAL); // there is no property to set
+}
+
+const char* zmq_msg_gets(const zmq_msg_t* msg, const char* property)
+{
+    const char* value = nullptr;
+    if (msg && property && message::of(msg).valid() && message::of(msg).properties())
+        value = message::of(msg).properties()->find(property);
+    if (!value)
+        errno = EINVAL;
+    return value;
+}
+
+// Routing ids and groups belong to socket types of later versions.
+
+int zmq_msg_set_routing_id(zmq_msg_t*, uint32_t routing_id)
+{
+    return fail(routing_id ? ENOTSUP : EINVAL);
+}
+
+uint32_t zmq_msg_routing_id(zmq_msg_t*)
+{
+    return 0;
+}
+
+int zmq_msg_set_group(zmq_msg_t*, const char*)
+{
+    return fail(ENOTSUP);
+}
+
+const char* zmq_msg_group(zmq_msg_t*)
+{
+    return "";
+}
+
+} // extern "C"

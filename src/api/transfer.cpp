@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/message.hpp"
+#include "api/objects.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <sys/uio.h>
+#include <zmq.h>
+
+using namespace zlink::api;
+namespace core = zlink::core;
+
+namespace {
+
+int reported_size(std::size_t bytes) noexcept
+{
+    return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
+}
+
+bool dont_wait(int flags) noexcept
+{
+    return (flags & ZMQ_DONTWAIT) != 0;
+}
+
+std::uint8_t frame_flags(int flags) noexcept
+{
+    return (flags & ZMQ_SNDMORE) ? zlink::engine::zmtp3::flag_more : std::uint8_t{0};
+}
+
+int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
+{
+    const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr,
+                           frame_flags(flags)};
+    if (with_socket(socket, [&](core::socket& s) { return s.send(part, dont_wait(flags)); }))
+        return -1;
+    return reported_size(bytes);
+}
+
+int receive_message(void* socket, message& into, int flags) noexcept
+{
+    if (with_socket(socket, [&](core::socket& s) {
+            core::frame part;
+            if (const int error = s.receive(part, dont_wait(flags)))
+                return error;
+            message received;
+            if (!received.init_received(part, s.source_metadata()))
+                return ENOMEM; // the part stays to be received
+            s.received();
+            into.move_from(received);
+            return 0;
+        }))
+        return -1;
+    return reported_size(into.size());
+}
+
+} // namespace
+
+extern "C" {
+
+int zmq_send(void* socket, const void* buf, size_t len, int flags)
+{
+    return send_bytes(socket, buf, len, flags);
+}
+
+int zmq_send_const(void* socket, const void* buf, size_t len, int flags)
+{
+    // Small bodies are cheaper to copy; large ones go out of the given memory if the connection
+    // takes them at once, and are copied otherwise.
+    return send_bytes(socket, buf, len, flags);
+}
+
+int zmq_recv(void* socket, void* buf, size_t len, int flags)
+{
+    std::size_t size = 0;
+    if (with_socket(socket, [&](core::socket& s) {
+            core::frame part;
+            if (const int error = s.receive(part, dont_wait(flags)))
+                return error;
+            size = part.size;
+            if (const std::size_t bytes = std::min(part.size, len))
+                std::memcpy(buf, part.data, bytes);
+            s.received();
+            return 0;
+        }))
+        return -1;
+    return reported_size(size);
+}
+
+int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags)
+{
+    if (!sockets().get(socket))
+        return fail(ENOTSOCK);
+    if (!msg || !message::of(msg).valid())
+        return fail(EFAULT);
+    message& content = message::of(msg);
+    const std::size_t size = content.size();
+    if (with_socket(socket, [&](core::socket& s) {
+            return s.send(content.as_frame((flags & ZMQ_SNDMORE) != 0), dont_wait(flags));
+        }))
+        return -1;
+    content.close();
+    content.init_empty();
+    return reported_size(size);
+}
+
+int zmq_msg_recv(zmq_msg_t* msg, void* socket, int flags)
+{
+    if (!sockets().get(socket))
+        return fail(ENOTSOCK);
+    if (!msg || !message::of(msg).valid())
+        return fail(EFAULT);
+    return receive_message(socket, message::of(msg), flags);
+}
+
+int zmq_sendmsg(void* socket, zmq_msg_t* msg, int flags)
+{
+    return zmq_msg_send(msg, socket, flags);
+}
+
+int zmq_recvmsg(void* socket, zmq_msg_t* msg, int flags)
+{
+    return zmq_msg_recv(msg, socket, flags);
+}
+
+int zmq_sendiov(void* socket, struct iovec* iov, size_t count, int flags)
+{
+    if (!sockets().get(socket))
+        return fail(ENOTSOCK);
+    if (!iov || count == 0)
+        return fail(EINVAL);
+    int sent = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        const int part_flags = i + 1 == count ? flags & ~ZMQ_SNDMORE : flags;
+        sent = send_bytes(socket, iov[i].iov_base, iov[i].iov_len, part_flags);
+        if (sent < 0)
+            return -1;
+    }
+    return sent;
+}
+
+int zmq_recviov(void* socket, struct iovec* iov, size_t* count, int flags)
+{
+    if (!sockets().get(socket))
+        return fail(ENOTSOCK);
+    if (!iov || !count || *count == 0)
+        return fail(EINVAL);
+    const std::size_t capacity = *count;
+    *count = 0;
+    bool more = true;
+    while (more && *count < capacity) {
+        iovec& to = iov[*count];
+        if (with_socket(socket, [&](core::socket& s) {
+                core::frame part;
+                if (const int error = s.receive(part, dont_wait(flags)))
+                    return error;
+                to.iov_base = std::malloc(std::max<std::size_t>(part.size, 1));
+                if (!to.iov_base)
+                    return ENOMEM;
+                if (part.size)
+                    std::memcpy(to.iov_base, part.data, part.size);
+                to.iov_len = part.size;
+                more = part.more();
+                s.received();
+                return 0;
+            }))
+            return -1;
+        ++*count;
+    }
+    return static_cast<int>(*count);
+}
+
+} // extern "C"

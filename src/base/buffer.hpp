@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace zlink::base {
+
+/// Called once when the last reference to user-owned memory goes, possibly in another thread.
+using free_function = void (*)(void* data, void* hint);
+
+/// A reference-counted block of bytes: the body of a large message or the memory of a queue chunk.
+/// Thread safety: references may be added and dropped in any thread; the bytes are written by one
+/// owner before they are shared and are read-only afterwards.
+struct buffer {
+    std::byte* data;
+    std::size_t capacity_bytes;
+    std::atomic<std::uint32_t> references;
+    std::uint16_t size_class; ///< index in the block pool, `unpooled` if it has none
+    bool user_owned;          ///< memory belongs to the application: `free` is called at the end
+    bool shared;              ///< was referenced twice at some time (sticky, for ZMQ_SHARED)
+    free_function free;
+    void* hint;
+
+    static constexpr std::uint16_t unpooled = 0xffff;
+
+    bool unique() const noexcept { return references.load(std::memory_order_acquire) == 1; }
+    void add_reference() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
+    void drop_reference() noexcept;
+};
+
+/// A block of at least `bytes` bytes with one reference, or null when memory is exhausted.
+/// Blocks of some tens of KiB and more are recycled, which keeps their pages mapped.
+buffer* allocate_buffer(std::size_t bytes) noexcept;
+
+/// Wraps memory of the application; null when memory is exhausted (`free` is not called then).
+buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void* hint) noexcept;
+
+/// Frees a block whose last reference has gone.
+void destroy_buffer(buffer* block) noexcept;
+
+inline void buffer::drop_reference() noexcept
+{
+    if (references.load(std::memory_order_acquire) == 1 ||
+        references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        destroy_buffer(this);
+}
+
+/// Owning reference to a buffer.
+class buffer_ref {
+public:
+    buffer_ref() noexcept = default;
+    /// Takes over a reference the caller owns.
+    explicit buffer_ref(buffer* adopted) noexcept : block_(adopted) {}
+    buffer_ref(buffer_ref&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+    buffer_ref& operator=(buffer_ref&& other) noexcept
+    {
+        if (this != &other)
+            reset(std::exchange(other.block_, nullptr));
+        return *this;
+    }
+    ~buffer_ref() { reset(); }
+
+    buffer* get() const noexcept { return block_; }
+    buffer* operator->() const noexcept { return block_; }
+    explicit operator bool() const noexcept { return block_ != nullptr; }
+    buffer* release() noexcept { return std::exchange(block_, nullptr); }
+    void reset(buffer* adopted = nullptr) noexcept
+    {
+        if (block_)
+            block_->drop_reference();
+        block_ = adopted;
+    }
+
+private:
+    buffer* block_ = nullptr;
+};
+
+} // namespace zlink::base

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/buffer.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <sys/uio.h>
+
+namespace zlink::base {
+
+inline constexpr std::size_t cache_line_bytes = 64;
+
+/// A single-producer, single-consumer queue of bytes: a chain of segments, each a view of recycled
+/// chunk memory or of a reference-counted message body. What the producer appends becomes visible
+/// all at once with commit(), or is taken back with rollback().
+///
+/// The whole protocol between the two sides is one atomic word, `published_`: the position up to
+/// which bytes may be read, and a bit that says the consumer is asleep. The consumer falls asleep by
+/// a compare-exchange of the very position it has seen, so a commit either is seen by it or sees it
+/// asleep: no wake-up can be lost. A new queue counts its consumer as awake: whoever takes up that
+/// role looks for what is there already, and then goes to sleep.
+///
+/// Thread safety: producer functions in one thread at a time, consumer functions in one thread at a
+/// time; handing a side to another thread needs an ordering of its own (a lock, a queue).
+/// Errors: running out of memory is reported by reserve() and append(); nothing is changed then.
+class byte_queue {
+public:
+    /// A view of consecutive bytes of the stream. The consumer only follows `next` and reads `end`
+    /// after having seen a published position beyond the segment.
+    struct segment {
+        std::byte* data = nullptr;
+        std::uint64_t start = 0;                ///< stream position of data[0]
+        std::atomic<std::uint64_t> end{0};      ///< stream position after the last byte; `open_end`
+        std::atomic<segment*> next{nullptr};
+        buffer* owner = nullptr;                ///< keeps the memory alive (one reference)
+        std::uint64_t messages_at_end = 0;      ///< whole messages committed up to `end`
+        bool ends_message = false;              ///< `end` is a message boundary
+        bool is_body = false;                   ///< one whole frame body (or the rest of one)
+        bool is_continuation = false;           ///< begins inside a frame: the rest of a body
+        segment* next_returned = nullptr;
+    };
+    static constexpr std::uint64_t open_end = UINT64_MAX;
+
+    /// Chunks start at `first_chunk_bytes` and double up to `largest_chunk_bytes` under load.
+    explicit byte_queue(std::size_t largest_chunk_bytes = 64 * 1024) noexcept;
+    ~byte_queue();
+    byte_queue(const byte_queue&) = delete;
+    byte_queue& operator=(const byte_queue&) = delete;
+
+    // --- producer ------------------------------------------------------------------------------
+
+    /// Contiguous room for `bytes` at the tail, or null when memory is exhausted. The first `keep`
+    /// bytes already lying past the tail (read, not yet advanced over) move along.
+    std::byte* reserve(std::size_t bytes, std::size_t keep = 0) noexcept
+    {
+        if (tail_open_ && static_cast<std::size_t>(chunk_end_ - write_) >= bytes) [[likely]]
+            return write_;
+        return reserve_slow(bytes, keep);
+    }
+    /// Contiguous bytes free at the tail after a successful reserve().
+    std::size_t room() const noexcept { return static_cast<std::size_t>(chunk_end_ - write_); }
+    /// The reserved place.
+    std::byte* tail() const noexcept { return write_; }
+    /// Appends `bytes` bytes that were written at the reserved place.
+    void advance(std::size_t bytes) noexcept { write_ += bytes; }
+    /// Leaves out `bytes` bytes at the reserved place: the stream goes on after them.
+    bool skip(std::size_t bytes) noexcept;
+    /// Appends bytes where they lie; the queue takes over the caller's reference to `owner`
+    /// (on failure it stays with the caller).
+    bool append(buffer* owner, const std::byte* data, std::size_t bytes,
+                bool continuation = false) noexcept;
+    /// Publishes all that was appended, as `messages` more messages. True if the consumer was
+    /// asleep: it is awake now, and the caller has to see to it that it runs.
+    bool commit(std::uint64_t messages) noexcept
+    {
+        mark(messages);
+        return publish();
+    }
+    /// First half of commit(): all that was appended is `messages` more whole messages.
+    void mark(std::uint64_t messages) noexcept
+    {
+        if (!tail_open_) [[unlikely]]
+            close_body(messages);
+        messages_ += messages;
+        committed_position_ = tail_position();
+        committed_tail_ = tail_;
+        committed_write_ = write_;
+    }
+    /// Second half of commit(): publishes up to the last mark; before any rollback().
+    bool publish() noexcept
+    {
+        published_messages_.store(messages_, std::memory_order_relaxed);
+        return (published_.exchange(committed_position_ << 1, std::memory_order_acq_rel) &
+                asleep_bit) != 0;
+    }
+    /// Takes back all that was appended since the last commit.
+    void rollback() noexcept;
+    bool has_uncommitted() const noexcept
+    {
+        return tail_ != committed_tail_ || (tail_open_ && write_ != committed_write_);
+    }
+    /// Is the consumer asleep? (Only the producer can change a yes.)
+    bool consumer_asleep() const noexcept
+    {
+        return (published_.load(std::memory_order_acquire) & asleep_bit) != 0;
+    }
+    /// Wakes the consumer without new bytes; true if it was asleep.
+    bool wake() noexcept
+    {
+        return (published_.fetch_and(~asleep_bit, std::memory_order_acq_rel) & asleep_bit) != 0;
+    }
+    std::uint64_t committed_messages() const noexcept { return messages_; }
+
+    // --- consumer ------------------------------------------------------------------------------
+
+    /// Makes [read_begin(), read_end()) the next contiguous bytes; false if nothing is published.
+    bool load() noexcept
+    {
+        return read_ != read_end_ || load_slow();
+    }
+    const std::byte* read_begin() const noexcept { return read_; }
+    const std::byte* read_end() const noexcept { return read_end_; }
+    /// The segment read_begin() lies in.
+    const segment& head() const noexcept { return *head_; }
+    /// Moves over `bytes` bytes of [read_begin(), read_end()).
+    void consume(std::size_t bytes) noexcept { read_ += bytes; }
+    /// Moves over the body segment read_begin() stands at the beginning of, and lets go of it.
+    void consume_body() noexcept;
+    /// Falls asleep; false if more was published meanwhile (the consumer stays awake).
+    bool sleep() noexcept
+    {
+        std::uint64_t seen = limit_ << 1;
+        return published_.compare_exchange_strong(seen, seen | asleep_bit,
+                                                  std::memory_order_acq_rel);
+    }
+    /// Messages published so far (may run ahead of the position by the newest commits).
+    std::uint64_t published_messages() const noexcept
+    {
+        return published_messages_.load(std::memory_order_relaxed);
+    }
+    /// The position of read_begin() in the stream, in bytes.
+    std::uint64_t read_position() const noexcept
+    {
+        return head_->start + static_cast<std::uint64_t>(read_ - head_->data);
+    }
+    /// The published position, in bytes.
+    std::uint64_t published_position() const noexcept
+    {
+        return published_.load(std::memory_order_acquire) >> 1;
+    }
+
+    // A second cursor runs ahead of the first while bytes are written to a connection: what lies
+    // between the two is kept, so that the message in which a connection broke can be found.
+
+    struct batch {
+        std::size_t count = 0;         ///< filled entries
+        std::size_t bytes = 0;
+        std::uint64_t messages = 0;    ///< whole messages up to the end of the batch, in total
+    };
+    /// Lists bytes after the send cursor: at most `entries` segments, stopping once `bytes` is
+    /// reached. Nothing is moved.
+    batch gather(iovec* out, std::size_t entries, std::size_t bytes) noexcept;
+    /// Moves the send cursor over `bytes` bytes listed by gather() and lets go of finished messages.
+    void sent(std::size_t bytes) noexcept;
+    /// Has all that was seen published been sent?
+    bool all_sent() const noexcept { return send_position() == limit_; }
+    /// Position of the send cursor in the stream.
+    std::uint64_t send_position() const noexcept
+    {
+        return send_->start + static_cast<std::uint64_t>(send_at_ - send_->data);
+    }
+    /// Does the send cursor stand where the kept bytes begin, between two messages?
+    bool at_boundary() const noexcept { return send_ == head_ && send_at_ == read_; }
+    /// Puts the send cursor back to read_begin().
+    void unsend() noexcept;
+
+private:
+    static constexpr std::uint64_t asleep_bit = 1;
+    static constexpr std::size_t first_chunk_bytes = 1024;
+    static constexpr int kept_chunks = 2;
+
+    std::uint64_t tail_position() const noexcept
+    {
+        return tail_open_ ? tail_->start + static_cast<std::uint64_t>(write_ - tail_->data)
+                          : tail_->end.load(std::memory_order_relaxed);
+    }
+    std::byte* reserve_slow(std::size_t bytes, std::size_t keep) noexcept;
+    bool load_slow() noexcept;
+    void close_body(std::uint64_t messages) noexcept;
+    void seal_tail() noexcept;
+    segment* take_bare() noexcept;
+    segment* take_with_chunk(std::size_t bytes) noexcept;
+    bool tail_is_untouched() const noexcept { return tail_open_ && write_ == tail_->data; }
+    void open_tail(segment* view, std::byte* at) noexcept;
+    void release(segment* passed) noexcept;
+    void release_until(segment* keep) noexcept;
+    void release_finished_body() noexcept;
+    void free_segment(segment* unused) noexcept;
+    void free_list(segment* first) noexcept;
+
+    /// Segments on their way back to the producer.
+    class return_stack {
+    public:
+        void push(segment* passed) noexcept;
+        segment* take_all() noexcept { return first_.exchange(nullptr, std::memory_order_acquire); }
+
+    private:
+        std::atomic<segment*> first_{nullptr};
+    };
+
+    // shared
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> published_{0};
+    std::atomic<std::uint64_t> published_messages_{0};
+    alignas(cache_line_bytes) return_stack returned_bare_;
+    return_stack returned_with_chunk_;
+    std::atomic<int> returned_chunks_{0};
+
+    // producer
+    alignas(cache_line_bytes) std::byte* write_ = nullptr;
+    std::byte* chunk_end_ = nullptr;
+    segment* tail_ = &root_;
+    bool tail_open_ = false;
+    std::uint64_t messages_ = 0;
+    segment* committed_tail_ = &root_;
+    std::byte* committed_write_ = nullptr;
+    std::uint64_t committed_position_ = 0;
+    buffer* chunk_ = nullptr;
+    segment* spare_bare_ = nullptr;
+    segment* spare_with_chunk_ = nullptr;
+    std::size_t next_chunk_bytes_ = first_chunk_bytes;
+    const std::size_t largest_chunk_bytes_;
+
+    // consumer
+    alignas(cache_line_bytes) const std::byte* read_ = nullptr;
+    const std::byte* read_end_ = nullptr;
+    segment* head_ = &root_;
+    std::uint64_t limit_ = 0;
+    segment* send_ = &root_;
+    const std::byte* send_at_ = nullptr;
+
+    segment root_; // an empty first segment, so that the chain never is
+};
+
+} // namespace zlink::base

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/byte_queue.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace zlink::base {
+
+/// The high-water mark of one direction of a pipe, counted in whole messages.
+///
+/// The consumer reports what it has taken in steps of half the limit, through one atomic word that
+/// also carries the bit "the producer waits for room"; as in byte_queue, setting that bit is a
+/// compare-exchange of the value seen, so a producer that stops is always started again.
+///
+/// Thread safety: producer functions in one thread at a time, consumer functions likewise; limits
+/// in any thread.
+class message_flow {
+public:
+    /// A side that sets no limit of its own.
+    static constexpr int no_part = -1;
+
+    /// How many messages each side lets wait; the limit is the sum, and 0 of either = no limit.
+    void set_producer_limit(int messages) noexcept
+    {
+        producer_limit_.store(messages, std::memory_order_relaxed);
+    }
+    void set_consumer_limit(int messages) noexcept
+    {
+        consumer_limit_.store(messages, std::memory_order_relaxed);
+    }
+    int producer_limit() const noexcept { return producer_limit_.load(std::memory_order_relaxed); }
+    int consumer_limit() const noexcept { return consumer_limit_.load(std::memory_order_relaxed); }
+    /// At most so many messages on their way; 0 = no limit.
+    std::uint64_t limit() const noexcept
+    {
+        const int ours = producer_limit();
+        const int theirs = consumer_limit();
+        if (ours == 0 || theirs == 0)
+            return 0;
+        return static_cast<std::uint64_t>(ours > 0 ? ours : 0) +
+               static_cast<std::uint64_t>(theirs > 0 ? theirs : 0);
+    }
+
+    // --- producer
+    /// May one more message be sent?
+    bool has_room() noexcept
+    {
+        const std::uint64_t limit = this->limit();
+        if (sent_ - seen_taken_ < limit || limit == 0) [[likely]]
+            return true;
+        seen_taken_ = taken_.load(std::memory_order_acquire) >> 1;
+        return sent_ - seen_taken_ < limit;
+    }
+    /// Has room, or asks to be told when there is; false = will be told.
+    bool has_room_or_wait() noexcept
+    {
+        while (!has_room()) {
+            std::uint64_t seen = seen_taken_ << 1;
+            if (taken_.compare_exchange_strong(seen, seen | waiting_bit,
+                                               std::memory_order_acq_rel) ||
+                (seen == ((seen_taken_ << 1) | waiting_bit)))
+                return false;
+        }
+        return true;
+    }
+    void add_sent(std::uint64_t messages) noexcept { sent_ += messages; }
+    std::uint64_t sent() const noexcept { return sent_; }
+
+    // --- consumer
+    /// Counts taken messages; true if the producer waits and has to be told.
+    bool add_taken(std::uint64_t messages) noexcept
+    {
+        consumed_ += messages;
+        const std::uint64_t step = (limit() + 1) / 2;
+        return consumed_ - reported_ >= (step ? step : unlimited_step) && report();
+    }
+    /// The consumer takes exactly up to the producer's `total`th message.
+    bool set_taken(std::uint64_t total) noexcept
+    {
+        return total > consumed_ && add_taken(total - consumed_);
+    }
+    /// Reports at once, because nothing may be left to be taken.
+    bool report() noexcept
+    {
+        if (consumed_ == reported_)
+            return false;
+        reported_ = consumed_;
+        return (taken_.exchange(consumed_ << 1, std::memory_order_acq_rel) & waiting_bit) != 0;
+    }
+    std::uint64_t taken() const noexcept { return consumed_; }
+
+private:
+    static constexpr std::uint64_t waiting_bit = 1;
+    static constexpr std::uint64_t unlimited_step = 4096;
+
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> taken_{0};
+    std::atomic<int> producer_limit_{no_part};
+    std::atomic<int> consumer_limit_{no_part};
+    alignas(cache_line_bytes) std::uint64_t sent_ = 0; // producer
+    std::uint64_t seen_taken_ = 0;
+    alignas(cache_line_bytes) std::uint64_t consumed_ = 0; // consumer
+    std::uint64_t reported_ = 0;
+};
+
+/// One direction of a pipe.
+struct channel {
+    byte_queue queue;
+    message_flow flow;
+};
+
+} // namespace zlink::base

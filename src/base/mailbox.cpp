@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/mailbox.hpp"
+
+#include <cerrno>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+namespace zlink::base {
+
+mailbox::~mailbox()
+{
+    close([](const std::shared_ptr<void>&, mail&, std::uint32_t) {});
+    const int fd = descriptor_.load(std::memory_order_relaxed);
+    if (fd >= 0)
+        ::close(fd);
+}
+
+bool mailbox::post(mail& item, std::uint32_t events, const std::shared_ptr<void>& owner) noexcept
+{
+    if (item.events_.fetch_or(events, std::memory_order_acq_rel) != 0)
+        return true; // queued already, or about to be
+    item.keep_alive_ = owner;
+    return push(item);
+}
+
+bool mailbox::push(mail& item) noexcept
+{
+    mail* first = head_.load(std::memory_order_relaxed);
+    do {
+        if (first == closed()) {
+            item.keep_alive_.reset();
+            item.events_.store(0, std::memory_order_release);
+            return false;
+        }
+        item.next_ = first == asleep() ? nullptr : first;
+    } while (!head_.compare_exchange_weak(first, &item, std::memory_order_acq_rel,
+                                          std::memory_order_relaxed));
+    notify(first);
+    return true;
+}
+
+void mailbox::notify(mail* replaced) noexcept
+{
+    if (replaced != nullptr && replaced != asleep())
+        return; // whoever put the first item there has seen to it
+    const int fd = descriptor_.load(std::memory_order_acquire);
+    if (fd >= 0 && !descriptor_signalled_.exchange(true, std::memory_order_acq_rel)) {
+        const std::uint64_t one = 1;
+        [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
+    }
+    if (replaced == asleep())
+        sleeper_.load(std::memory_order_relaxed)->signal(); // last use of the sleeper
+}
+
+void mailbox::interrupt() noexcept
+{
+    if (interrupted_.exchange(true, std::memory_order_acq_rel))
+        return;
+    post(interrupt_mark_, 1, none_);
+}
+
+mail* mailbox::take_all() noexcept
+{
+    if (!has_mail())
+        return nullptr;
+    return in_order(head_.exchange(nullptr, std::memory_order_acq_rel));
+}
+
+// Posted last comes first: turns the list round and leaves the marks out.
+mail* mailbox::in_order(mail* newest) noexcept
+{
+    if (newest == closed() || newest == asleep())
+        return nullptr;
+    mail* ordered = nullptr;
+    while (newest) {
+        mail* next = newest->next_;
+        if (newest == &interrupt_mark_) {
+            newest->events_.store(0, std::memory_order_relaxed);
+        } else {
+            newest->next_ = ordered;
+            ordered = newest;
+        }
+        newest = next;
+    }
+    return ordered;
+}
+
+bool mailbox::prepare_sleep(waiter& sleeper) noexcept
+{
+    if (interrupted())
+        return false;
+    sleeper_.store(&sleeper, std::memory_order_relaxed);
+    mail* empty = nullptr;
+    return head_.compare_exchange_strong(empty, asleep(), std::memory_order_acq_rel);
+}
+
+bool mailbox::finish_sleep() noexcept
+{
+    mail* mark = asleep();
+    return !head_.compare_exchange_strong(mark, nullptr, std::memory_order_acq_rel);
+}
+
+int mailbox::descriptor() noexcept
+{
+    int fd = descriptor_.load(std::memory_order_relaxed);
+    if (fd >= 0)
+        return fd;
+    fd = ::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); // readable at first: something may have happened
+    if (fd < 0)
+        return -1;
+    descriptor_signalled_.store(true, std::memory_order_relaxed);
+    descriptor_.store(fd, std::memory_order_release);
+    return fd;
+}
+
+void mailbox::clear_descriptor() noexcept
+{
+    const int fd = descriptor_.load(std::memory_order_relaxed);
+    if (fd < 0 || !descriptor_signalled_.exchange(false, std::memory_order_acq_rel))
+        return;
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto got = ::read(fd, &count, sizeof count);
+}
+
+} // namespace zlink::base

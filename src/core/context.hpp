@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/waiter.hpp"
+#include "core/inproc.hpp"
+#include "core/pattern.hpp"
+#include "core/socket.hpp"
+#include "runtime/io_thread.hpp"
+#include "transport/scheme.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+
+namespace zlink::core {
+
+/// What is compiled in; made by the composition root.
+struct builtins {
+    std::span<const transport::scheme* const> schemes;
+    std::span<const pattern_row> patterns;
+};
+
+/// Sockets, their I/O threads and the inproc names they share.
+///
+/// Thread safety: any thread.
+/// Lifetime: terminate() returns 0 when every socket is closed and every lingering message is sent
+/// or given up; then the object can be destroyed.
+class context {
+public:
+    explicit context(const builtins& parts);
+    ~context();
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+
+    /// ZMQ context options. 0 or errno.
+    int set_option(int id, int value);
+    /// -1 and `error` for unknown options; some values are -1 without an error.
+    int get_option(int id, int& error) const;
+    int set_name_prefix(std::string_view prefix);
+    std::string name_prefix() const;
+
+    /// Null and `error` (EINVAL, EMFILE, ETERM, EAGAIN for threads that cannot be made).
+    std::shared_ptr<socket> open_socket(int type, int& error);
+    void close_socket(const std::shared_ptr<socket>& closing);
+
+    /// All operations end with ETERM from now on.
+    void shutdown();
+    /// shutdown(), then waits for the end of everything. 0 or EINTR.
+    int terminate();
+
+    // for sockets
+    const transport::scheme* find_scheme(std::string_view name) const noexcept;
+    runtime::io_thread* choose_thread(std::uint64_t affinity) noexcept
+    {
+        return pool_.choose(affinity);
+    }
+    runtime::io_pool& pool() noexcept { return pool_; }
+    inproc_registry& inproc() noexcept { return inproc_; }
+
+private:
+    int start_threads();
+    std::shared_ptr<void> make_hold();
+    void released() noexcept;
+
+    const builtins& parts_;
+    mutable std::mutex mutex_;
+    int io_threads_ = 1;
+    int max_sockets_ = 1023;
+    int max_message_bytes_ = INT32_MAX;
+    bool zero_copy_receive_ = true;
+    bool ipv6_ = false;
+    bool blocky_ = true;
+    bool started_ = false;
+    bool shut_down_ = false;
+    runtime::thread_settings thread_settings_;
+    std::unordered_set<std::shared_ptr<socket>> sockets_;
+    std::mutex hold_mutex_;
+    int holds_ = 0; ///< sockets with all that still works for them
+    base::waiter ended_;
+    inproc_registry inproc_;
+    runtime::io_pool pool_;
+};
+
+} // namespace zlink::core

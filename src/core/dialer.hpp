@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/options.hpp"
+#include "transport/scheme.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+
+namespace zlink::core {
+
+/// Connects to one endpoint, again and again with back-off, until told to stop.
+/// Thread safety: the thread of the I/O context only.
+/// Lifetime: keeps itself alive while something is pending; no call-back after stop().
+class dialer : public std::enable_shared_from_this<dialer> {
+public:
+    using connected_handler = std::function<void(std::unique_ptr<transport::stream>)>;
+
+    dialer(boost::asio::io_context& io, const transport::scheme& scheme, std::string address,
+           std::shared_ptr<const socket_options> options);
+
+    /// `connected` is called with each connection made; then nothing more happens until retry().
+    void start(connected_handler connected);
+    /// The connection was lost or could not be used: tries again after the reconnect interval.
+    /// False if reconnecting is switched off.
+    bool retry();
+    void stop() noexcept;
+
+private:
+    void attempt();
+    int next_interval_ms();
+
+    boost::asio::io_context& io_;
+    const transport::scheme& scheme_;
+    const std::string address_;
+    const std::shared_ptr<const socket_options> options_;
+    boost::asio::steady_timer timer_;
+    std::shared_ptr<transport::connect_attempt> attempt_;
+    connected_handler connected_;
+    int interval_ms_ = 0; ///< of the last retry, 0 = none since the last connection
+    std::minstd_rand random_;
+};
+
+} // namespace zlink::core

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/buffer.hpp"
+#include "engine/codec/zmtp3.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace zlink::core {
+
+/// One part of a message on its way, by reference. A received frame is a view into the queue it was
+/// received from, valid until the next operation on that pipe; a frame to be sent is a view of the
+/// caller's memory, valid during the call.
+struct frame {
+    const std::byte* data = nullptr;
+    std::size_t size = 0;
+    /// What `data` lies in, if it may be shared instead of copied (no reference is held here).
+    base::buffer* owner = nullptr;
+    std::uint8_t flags = 0; ///< zmtp3::flag_more, zmtp3::flag_command
+
+    bool more() const noexcept { return (flags & engine::zmtp3::flag_more) != 0; }
+    bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }
+    std::span<const std::byte> bytes() const noexcept { return {data, size}; }
+    std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data), size}; }
+};
+
+inline frame frame_of(std::string_view text, bool more) noexcept
+{
+    return {reinterpret_cast<const std::byte*>(text.data()), text.size(), nullptr,
+            more ? engine::zmtp3::flag_more : std::uint8_t{0}};
+}
+
+} // namespace zlink::core

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/inproc.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace zlink::core {
+namespace {
+
+peer_info describe(const socket_options& options)
+{
+    peer_info info;
+    info.routing_id = options.routing_id;
+    info.socket_type = options.type;
+    return info;
+}
+
+} // namespace
+
+int inproc_registry::bind(const std::string& name, const party& binder)
+{
+    std::lock_guard lock(mutex_);
+    const auto [at, fresh] = bound_.try_emplace(name, binding{binder.link, *binder.options});
+    if (!fresh)
+        return EADDRINUSE;
+    const auto [first, last] = waiting_.equal_range(name);
+    for (auto pipe = first; pipe != last; ++pipe) {
+        link(pipe->second, at->second);
+        pipe->second.connector_end->set_peer(describe(at->second.options));
+        pipe->second.connector_end->notify(pipe_end::identified | pipe_end::writable);
+    }
+    waiting_.erase(first, last);
+    return 0;
+}
+
+int inproc_registry::unbind(const std::string& name, const socket_link& binder)
+{
+    std::lock_guard lock(mutex_);
+    const auto at = bound_.find(name);
+    if (at == bound_.end() || at->second.link.get() != &binder)
+        return ENOENT;
+    bound_.erase(at);
+    return 0;
+}
+
+void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
+{
+    pipe.binder_end->set_mailbox(binder.link->box);
+    pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
+    pipe.binder_end->notify(pipe_end::attached | pipe_end::identified);
+}
+
+std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name,
+                                                   const party& connector)
+{
+    auto channels = std::make_shared<channel_pair>();
+    auto near = std::make_shared<pipe_end>(channels, true, connector.link->box);
+    auto far = std::make_shared<pipe_end>(channels, false, nullptr);
+    near->set_other_end(far);
+    far->set_other_end(near);
+    near->set_limits(connector.options->send_hwm, connector.options->receive_hwm);
+    near->connected_side = true;
+    near->endpoint = far->endpoint = "inproc://" + name;
+    near->is_inproc = far->is_inproc = true;
+    near->linked = far->linked = true;
+    far->set_peer(describe(*connector.options));
+
+    std::lock_guard lock(mutex_);
+    const auto at = bound_.find(name);
+    if (at == bound_.end()) {
+        waiting_.emplace(name, waiting_pipe{near, far});
+        return near;
+    }
+    near->set_peer(describe(at->second.options));
+    link({near, far}, at->second);
+    return near;
+}
+
+void inproc_registry::cancel(const pipe_end& waiting)
+{
+    std::lock_guard lock(mutex_);
+    const auto [first, last] = waiting_.equal_range(waiting.endpoint.substr(9));
+    const auto found = std::find_if(first, last, [&](const auto& entry) {
+        return entry.second.connector_end.get() == &waiting;
+    });
+    if (found != last) {
+        found->second.binder_end->set_other_end(nullptr);
+        waiting_.erase(found);
+    }
+}
+
+} // namespace zlink::core

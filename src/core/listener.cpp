@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/listener.hpp"
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <future>
+
+namespace zlink::core {
+namespace {
+
+// No descriptors or memory left for another connection: the next try.
+constexpr std::chrono::milliseconds pause_after_failure{50};
+
+} // namespace
+
+listener::listener(runtime::io_pool& pool, runtime::io_thread& thread,
+                   std::shared_ptr<socket_link> link,
+                   std::shared_ptr<const socket_options> options,
+                   std::unique_ptr<transport::acceptor> acceptor)
+    : pool_(pool),
+      thread_(thread),
+      link_(std::move(link)),
+      options_(std::move(options)),
+      acceptor_(std::move(acceptor)),
+      endpoint_(acceptor_->endpoint())
+{
+    ++thread_.load();
+}
+
+void listener::start()
+{
+    boost::asio::post(thread_.context(), [self = shared_from_this()] { self->accept(); });
+}
+
+void listener::accept()
+{
+    if (closed_)
+        return;
+    runtime::io_thread* target = pool_.choose(options_->affinity);
+    if (!target)
+        target = &thread_;
+    acceptor_->async_accept(target->context(),
+                            [self = shared_from_this(),
+                             target](const transport::error_code& error,
+                                     std::unique_ptr<transport::stream> stream) {
+                                self->accepted(*target, error, std::move(stream));
+                            });
+}
+
+void listener::accepted(runtime::io_thread& target, const transport::error_code& error,
+                        std::unique_ptr<transport::stream> stream)
+{
+    if (closed_)
+        return;
+    if (error) {
+        pause_.emplace(thread_.context());
+        pause_->expires_after(pause_after_failure);
+        pause_->async_wait([self = shared_from_this()](const transport::error_code& stopped) {
+            if (!stopped)
+                self->accept();
+        });
+        return;
+    }
+    auto fresh =
+        std::make_shared<session>(target, link_, options_, endpoint_, std::move(stream));
+    std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
+    sessions_.push_back(fresh);
+    fresh->start();
+    accept();
+}
+
+void listener::close()
+{
+    // The address must be free when zmq_unbind returns.
+    std::promise<void> done;
+    boost::asio::post(thread_.context(), [self = shared_from_this(), &done] {
+        self->end();
+        done.set_value();
+    });
+    done.get_future().wait();
+}
+
+void listener::end()
+{
+    if (closed_)
+        return;
+    closed_ = true;
+    --thread_.load();
+    pause_.reset();
+    acceptor_->close();
+    acceptor_.reset();
+    for (const auto& entry : sessions_)
+        if (const auto live = entry.lock())
+            live->close_unless_linked();
+    sessions_.clear();
+    link_.reset();
+}
+
+} // namespace zlink::core

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/session.hpp"
+#include "runtime/io_thread.hpp"
+#include "transport/scheme.hpp"
+
+#include <boost/asio/steady_timer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace zlink::core {
+
+/// Accepts connections on one bound endpoint and starts a session for each.
+/// Thread safety: start() and close() in any thread, the rest in its I/O thread.
+class listener : public std::enable_shared_from_this<listener> {
+public:
+    listener(runtime::io_pool& pool, runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+             std::shared_ptr<const socket_options> options,
+             std::unique_ptr<transport::acceptor> acceptor);
+
+    const std::string& endpoint() const noexcept { return endpoint_; }
+    void start();
+    /// Stops listening before it returns; connections in handshake are given up.
+    void close();
+
+private:
+    void accept();
+    void accepted(runtime::io_thread& target, const transport::error_code& error,
+                  std::unique_ptr<transport::stream> stream);
+    void end();
+
+    runtime::io_pool& pool_;
+    runtime::io_thread& thread_;
+    std::shared_ptr<socket_link> link_;
+    const std::shared_ptr<const socket_options> options_;
+    std::unique_ptr<transport::acceptor> acceptor_;
+    const std::string endpoint_;
+    std::optional<boost::asio::steady_timer> pause_;
+    std::vector<std::weak_ptr<session>> sessions_;
+    bool closed_ = false;
+};
+
+} // namespace zlink::core

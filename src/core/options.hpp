@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "transport/options.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace zlink::core {
+
+/// The options every socket has. Endpoints work with a copy made when they are created.
+struct socket_options {
+    int type = -1;
+    std::uint64_t affinity = 0;
+    std::string routing_id;
+    int send_hwm = 1000;    ///< messages, 0 = no limit
+    int receive_hwm = 1000; ///< messages, 0 = no limit
+    int linger_ms = -1;
+    int reconnect_interval_ms = 100;
+    int reconnect_interval_max_ms = 0;
+    std::int64_t max_message_bytes = -1;
+    int receive_timeout_ms = -1;
+    int send_timeout_ms = -1;
+    bool immediate = false;
+    bool conflate = false;
+    bool invert_matching = false;
+    bool probe_router = false; ///< set by the patterns that have the option
+    int handshake_interval_ms = 30000;
+    transport::options transport;
+};
+
+/// Sets a general option. 0 or errno: EINVAL for unknown options and bad values, ENOTSUP for those
+/// whose feature is not built.
+int set_option(socket_options& options, int id, const void* value, std::size_t bytes);
+
+/// Reads a general option into `value` (`*bytes`: room in, length out). 0 or errno.
+int get_option(const socket_options& options, int id, void* value, std::size_t* bytes);
+
+/// Helpers for options that live elsewhere.
+int read_int(const void* value, std::size_t bytes, int& out) noexcept;
+int write_int(int from, void* value, std::size_t* bytes) noexcept;
+int write_text(const std::string& from, void* value, std::size_t* bytes) noexcept;
+
+} // namespace zlink::core

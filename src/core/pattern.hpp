@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/options.hpp"
+#include "core/pipe.hpp"
+#include "core/socket_link.hpp"
+
+#include <cstddef>
+#include <memory>
+
+namespace zlink::core {
+
+/// What a pattern may ask of the socket it belongs to.
+class pattern_host {
+public:
+    virtual ~pattern_host() = default;
+    /// Ends a pipe; done when the pattern function that asks for it has returned.
+    virtual void drop(pipe_end& pipe) = 0;
+    virtual const socket_options& options() const noexcept = 0;
+};
+
+/// The routing rules of one socket type. All functions are called in the socket's thread, one at a
+/// time, and return 0 or an errno value: EAGAIN = not now, and the news that a pipe has become
+/// readable or writable is what may change it.
+class pattern {
+public:
+    virtual ~pattern() = default;
+
+    /// A new pipe. It counts as readable and writable until it says otherwise.
+    virtual void attach(pipe_end& pipe) = 0;
+    /// The handshake has told who the peer is; repeated after each reconnection.
+    virtual void identified(pipe_end&, const peer_info&) {}
+    virtual void readable(pipe_end&) {}
+    virtual void writable(pipe_end&) {}
+    /// The peer is gone: nothing more is to be written. What it sent may still be read.
+    virtual void peer_closed(pipe_end&) {}
+    /// The pipe goes away.
+    virtual void detach(pipe_end& pipe) = 0;
+    /// Does the type read from its pipes? If not, a pipe goes away as soon as the peer does.
+    virtual bool reads() const noexcept { return true; }
+
+    /// Sends one part.
+    virtual int send(const frame& part) = 0;
+    /// Gives the next part, valid until received() or any other call.
+    virtual int receive(frame& part) = 0;
+    /// The part given last was used.
+    virtual void received() = 0;
+    /// The pipe the part given last came from; null if from none.
+    virtual const pipe_end* source() const noexcept { return nullptr; }
+    virtual bool can_send() = 0;
+    virtual bool can_receive() = 0;
+
+    /// Options of the type. EINVAL = not an option of this type.
+    virtual int set_option(int id, const void* value, std::size_t bytes);
+    virtual int get_option(int id, void* value, std::size_t* bytes);
+    /// May a connection be made now? 0 or the errno for zmq_connect.
+    virtual int check_connect() { return 0; }
+    /// Is a second zmq_connect to the same endpoint ignored?
+    virtual bool connects_once() const noexcept { return false; }
+    /// For I/O threads; null if the type does not subscribe.
+    virtual std::shared_ptr<subscription_source> subscriptions() { return nullptr; }
+    /// ZMQ_LINGER of a new socket, unless the context says otherwise.
+    virtual int default_linger_ms() const noexcept { return -1; }
+};
+
+/// A socket type as the composition root lists it.
+struct pattern_row {
+    int type;
+    std::unique_ptr<pattern> (*make)(pattern_host& host);
+};
+
+} // namespace zlink::core

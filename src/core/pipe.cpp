@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pipe.hpp"
+
+#include <cstring>
+
+namespace zlink::core {
+namespace {
+
+namespace zmtp3 = engine::zmtp3;
+
+// From here on a body that may be shared is referred to rather than copied.
+constexpr std::size_t shared_body_bytes = 4 * 1024;
+// From here on a body that must be copied gets memory of its own, which the receiver can keep.
+constexpr std::size_t own_memory_bytes = 8 * 1024;
+// From here on the copy is worth avoiding by writing to an idle connection at once.
+constexpr std::size_t write_through_bytes = 8 * 1024;
+
+} // namespace
+
+pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
+                   std::shared_ptr<base::mailbox> box)
+    : channels_(std::move(channels)),
+      out_(side_a ? &channels_->a_to_b : &channels_->b_to_a),
+      in_(side_a ? &channels_->b_to_a : &channels_->a_to_b),
+      box_(std::move(box))
+{
+}
+
+bool pipe_end::notify(std::uint32_t events) noexcept
+{
+    return box_ && box_->post(*this, events, shared_from_this());
+}
+
+void pipe_end::set_peer(peer_info info)
+{
+    std::lock_guard lock(peer_mutex_);
+    peer_ = std::move(info);
+}
+
+peer_info pipe_end::take_peer()
+{
+    std::lock_guard lock(peer_mutex_);
+    return std::move(peer_);
+}
+
+// --- writing -----------------------------------------------------------------------------------
+
+bool pipe_end::write(const frame& part) noexcept
+{
+    base::byte_queue& queue = out_->queue;
+    bool written = false;
+    if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
+        return written;
+    const bool inlined = part.size < (part.owner ? shared_body_bytes : own_memory_bytes);
+    std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
+    if (!at) {
+        rollback();
+        in_message_ = false;
+        return false;
+    }
+    const std::size_t header = zmtp3::encode_header(at, part.flags, part.size);
+    if (inlined) {
+        if (part.size) // memcpy must not see null
+            std::memcpy(at + header, part.data, part.size);
+        queue.advance(header + part.size);
+    } else {
+        queue.advance(header);
+        if (!append_shared(part)) {
+            rollback();
+            in_message_ = false;
+            return false;
+        }
+    }
+    in_message_ = part.more();
+    return in_message_ || commit();
+}
+
+bool pipe_end::commit() noexcept
+{
+    out_->flow.add_sent(1);
+    if (out_->queue.commit(1) && other_)
+        other_->on_readable();
+    return true;
+}
+
+bool pipe_end::append_shared(const frame& part) noexcept
+{
+    base::buffer* owner = part.owner;
+    const std::byte* data = part.data;
+    if (owner) {
+        owner->shared = true;
+        owner->add_reference();
+    } else {
+        owner = base::allocate_buffer(part.size);
+        if (!owner)
+            return false;
+        std::memcpy(owner->data, part.data, part.size);
+        data = owner->data;
+    }
+    if (out_->queue.append(owner, data, part.size))
+        return true;
+    owner->drop_reference();
+    return false;
+}
+
+// True if the frame, or a part of it, has gone to the connection already.
+bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
+{
+    if (part.more() || in_message_ || !other_ || !out_->queue.consumer_asleep())
+        return false;
+    std::byte header[zmtp3::long_header_bytes];
+    const std::size_t header_bytes = zmtp3::encode_header(header, part.flags, part.size);
+    const iovec pieces[2] = {{header, header_bytes},
+                             {const_cast<std::byte*>(part.data), part.size}};
+    std::size_t sent = other_->write_through(pieces);
+    if (sent == 0)
+        return false;
+    written = true;
+    if (sent == header_bytes + part.size)
+        return true;
+    // The rest follows from a copy.
+    const std::size_t header_left = sent < header_bytes ? header_bytes - sent : 0;
+    const std::size_t body_sent = sent > header_bytes ? sent - header_bytes : 0;
+    const std::size_t rest = part.size - body_sent;
+    base::buffer* copy = base::allocate_buffer(header_left + rest);
+    if (copy) {
+        std::memcpy(copy->data, header + header_bytes - header_left, header_left);
+        std::memcpy(copy->data + header_left, part.data + body_sent, rest);
+        if (out_->queue.append(copy, copy->data, header_left + rest, true)) {
+            commit();
+            return true;
+        }
+        copy->drop_reference();
+    }
+    // Half a frame has been sent and the rest cannot be kept: this connection is of no use now.
+    other_->on_closed(0);
+    other_closed_ = true;
+    written = false;
+    return true;
+}
+
+// --- reading -----------------------------------------------------------------------------------
+
+bool pipe_end::peek(frame& part) noexcept
+{
+    base::byte_queue& queue = in_->queue;
+    if (peeked_) {
+        part = part_;
+        return true;
+    }
+    while (!queue.load()) {
+        tell_taken(in_->flow.report());
+        if (queue.sleep())
+            return false;
+    }
+    const std::byte* const at = queue.read_begin();
+    zmtp3::frame_header header;
+    zmtp3::decode_header(at, static_cast<std::size_t>(queue.read_end() - at), header);
+    part_header_bytes_ = header.header_bytes;
+    part_bytes_ = header.body_bytes;
+    part_more_ = (header.flags & zmtp3::flag_more) != 0;
+    part_.flags = header.flags & (zmtp3::flag_more | zmtp3::flag_command);
+    part_.size = header.body_bytes;
+    part_apart_ = part_bytes_ != 0 && at + part_header_bytes_ == queue.read_end();
+    if (!part_apart_) {
+        part_.data = at + part_header_bytes_;
+        part_.owner = nullptr;
+    } else {
+        queue.consume(part_header_bytes_);
+        part_header_bytes_ = 0;
+        queue.load();
+        part_.data = queue.read_begin();
+        part_.owner = queue.head().owner;
+    }
+    peeked_ = true;
+    part = part_;
+    return true;
+}
+
+void pipe_end::pop() noexcept
+{
+    if (!peeked_)
+        return;
+    peeked_ = false;
+    if (part_apart_)
+        in_->queue.consume_body();
+    else
+        in_->queue.consume(part_header_bytes_ + part_bytes_);
+    if (!part_more_)
+        tell_taken(in_->flow.add_taken(1));
+}
+
+void pipe_end::skip_message() noexcept
+{
+    frame part;
+    while (peek(part)) {
+        const bool more = part.more();
+        pop();
+        if (!more)
+            return;
+    }
+}
+
+bool pipe_end::close(int linger_ms) noexcept
+{
+    if (closed_)
+        return false;
+    closed_ = true;
+    out_->queue.rollback();
+    if (other_)
+        other_->on_closed(linger_ms);
+    other_.reset();
+    return true;
+}
+
+void pipe_end::on_closed(int) noexcept
+{
+    notify(closed);
+}
+
+} // namespace zlink::core

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/flow.hpp"
+#include "base/mailbox.hpp"
+#include "core/frame.hpp"
+#include "core/metadata.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <sys/uio.h>
+
+namespace zlink::core {
+
+/// The two directions of a pipe between a socket and one peer.
+struct channel_pair {
+    base::channel a_to_b;
+    base::channel b_to_a;
+};
+
+/// What one end of a pipe has to tell the other. Called in the thread of the caller's end.
+class pipe_peer {
+public:
+    virtual ~pipe_peer() = default;
+    /// Messages were committed, and the other end slept: it must see to them now.
+    virtual void on_readable() noexcept = 0;
+    /// Messages were taken, and the other end waits for room.
+    virtual void on_writable() noexcept = 0;
+    /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
+    /// ever).
+    virtual void on_closed(int linger_ms) noexcept = 0;
+    /// Tries to send one whole frame past an idle queue, from the caller's memory. Returns the
+    /// bytes taken; if that is not all, the rest has to be appended and committed.
+    virtual std::size_t write_through(const iovec (&)[2]) noexcept { return 0; }
+};
+
+/// What a handshake has told about the peer.
+struct peer_info {
+    std::string routing_id;
+    int socket_type = -1;
+    metadata_ref properties;
+};
+
+/// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
+/// Thread safety: the socket's thread only, but for the pipe_peer functions and set_peer().
+class pipe_end final : public base::mail,
+                       public pipe_peer,
+                       public std::enable_shared_from_this<pipe_end> {
+public:
+    /// News for the owning socket, as mail event bits. Handled in this order.
+    enum event : std::uint32_t {
+        attached = 1,   ///< a new pipe for the socket
+        identified = 2, ///< take_peer() has what the peer announced
+        readable = 4,
+        writable = 8,
+        closed = 16, ///< the other end is gone; what it sent can still be read
+    };
+
+    /// `side_a`: this end writes a_to_b. `box` may be null until the socket is known (inproc).
+    pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
+             std::shared_ptr<base::mailbox> box);
+
+    void set_mailbox(std::shared_ptr<base::mailbox> box) { box_ = std::move(box); }
+    void set_other_end(std::shared_ptr<pipe_peer> other) { other_ = std::move(other); }
+    void set_limits(int out_messages, int in_messages) noexcept
+    {
+        out_->flow.set_producer_limit(out_messages);
+        in_->flow.set_consumer_limit(in_messages);
+    }
+    const std::shared_ptr<channel_pair>& channels() const noexcept { return channels_; }
+    /// Tells the socket; false if the socket is gone.
+    bool notify(std::uint32_t events) noexcept;
+
+    // --- what the handshake found; any thread
+    void set_peer(peer_info info);
+    peer_info take_peer();
+
+    // --- writing
+    /// May a new message be written? If not, a `writable` event will follow.
+    bool can_write() noexcept { return !other_closed_ && out_->flow.has_room_or_wait(); }
+    /// The same, without asking for an event.
+    bool has_room() noexcept { return !other_closed_ && out_->flow.has_room(); }
+    /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
+    /// False if memory is exhausted: the message is taken back.
+    bool write(const frame& part) noexcept;
+    /// Takes back the parts of an unfinished message.
+    void rollback() noexcept { out_->queue.rollback(); }
+
+    // --- reading
+    /// The next part, if a whole message is there; if not, a `readable` event will follow.
+    bool peek(frame& part) noexcept;
+    /// Moves past the part peek() has given.
+    void pop() noexcept;
+    /// Drops the rest of a message of which a part was read.
+    void skip_message() noexcept;
+
+    /// The other end is gone (the event was handled).
+    void mark_other_closed() noexcept { other_closed_ = true; }
+    bool other_closed() const noexcept { return other_closed_; }
+    /// Gives this end up; returns whether it was not given up before.
+    bool close(int linger_ms) noexcept;
+    bool closed_here() const noexcept { return closed_; }
+    bool belongs_to(const pipe_peer& other) const noexcept { return other_.get() == &other; }
+
+    const metadata_ref& properties() const noexcept { return properties_; }
+    void set_properties(metadata_ref properties) { properties_ = std::move(properties); }
+
+    // --- for the pattern that owns the pipe
+    std::string routing_id;      ///< the peer's, as far as it is known
+    std::uint32_t number = 0;    ///< small number within the socket
+    std::size_t in_index = 0;    ///< position in the fair queue
+    std::size_t out_index = 0;   ///< position in the load balancer or fan-out
+    bool connected_side = false; ///< made by zmq_connect
+    bool is_inproc = false;
+    std::string endpoint; ///< as given to connect or bind
+    /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
+    /// connection is told all of them. Changed under the lock of the subscriptions.
+    std::atomic<bool> linked{false};
+
+    // pipe_peer
+    void on_readable() noexcept override { notify(readable); }
+    void on_writable() noexcept override { notify(writable); }
+    void on_closed(int linger_ms) noexcept override;
+
+private:
+    bool write_body(const frame& part, std::size_t header_bytes) noexcept;
+    bool append_shared(const frame& part) noexcept;
+    bool try_write_through(const frame& part, bool& written) noexcept;
+    bool commit() noexcept;
+    void tell_taken(bool wake) noexcept
+    {
+        if (wake && other_)
+            other_->on_writable();
+    }
+
+    const std::shared_ptr<channel_pair> channels_;
+    base::channel* const out_;
+    base::channel* const in_;
+    std::shared_ptr<pipe_peer> other_;
+    std::shared_ptr<base::mailbox> box_;
+    metadata_ref properties_;
+    bool in_message_ = false; ///< a part with flag_more was written last
+    bool other_closed_ = false;
+    bool closed_ = false;
+
+    // the part last peeked
+    std::size_t part_header_bytes_ = 0;
+    std::size_t part_bytes_ = 0;
+    bool part_apart_ = false;
+    bool part_more_ = false;
+    bool peeked_ = false;
+    frame part_;
+
+    std::mutex peer_mutex_;
+    peer_info peer_;
+};
+
+} // namespace zlink::core

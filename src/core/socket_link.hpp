@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/mailbox.hpp"
+#include "core/options.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace zlink::core {
+
+/// The subscriptions of a SUB or XSUB socket, for connections that come and go in I/O threads.
+/// Thread safety: any thread.
+class subscription_source {
+public:
+    virtual ~subscription_source() = default;
+    /// Appends a SUBSCRIBE command frame for each subscription to `frames`, and calls `then` before
+    /// anything else is subscribed or cancelled.
+    virtual void snapshot(std::vector<std::byte>& frames, const std::function<void()>& then) = 0;
+};
+
+/// What I/O objects know of the socket they work for. Outlives the socket.
+struct socket_link {
+    std::shared_ptr<base::mailbox> box;
+    std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
+    /// Counted by the context: it is terminated when no socket and no I/O object is left.
+    std::shared_ptr<void> context_hold;
+};
+
+/// Types whose inbound pipes carry subscriptions.
+bool takes_subscriptions(int socket_type) noexcept;
+
+} // namespace zlink::core

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// Frame headers of ZMTP 2.0, 3.0 and 3.1: flags (1 byte), body size (1 or 8 bytes, big-endian),
+/// body.
+///
+/// Thread safety: pure functions on caller memory.
+/// Errors: none; any bit pattern decodes. Limits on `body_bytes` are the caller's business, to be
+/// checked before memory is reserved for a body.
+namespace zlink::engine::zmtp3 {
+
+inline constexpr std::uint8_t flag_more = 1;     ///< Further frames of the same message follow.
+inline constexpr std::uint8_t flag_long = 2;     ///< The size field has 8 bytes instead of 1.
+inline constexpr std::uint8_t flag_command = 4;  ///< The frame is a command, not message data.
+
+inline constexpr std::size_t short_header_bytes = 2;
+inline constexpr std::size_t long_header_bytes = 9;
+inline constexpr std::size_t max_header_bytes = long_header_bytes;
+inline constexpr std::uint64_t max_short_body_bytes = 255;  ///< Longer bodies need the LONG form.
+
+/// A decoded frame header.
+struct frame_header {
+    std::uint8_t flags = 0;         ///< As received, reserved bits included.
+    std::uint8_t header_bytes = 0;  ///< 2 or 9: the body starts this many bytes after the header.
+    std::uint64_t body_bytes = 0;   ///< Size of the body, any 64-bit value.
+};
+
+/// Header size for a body of `body_bytes`: 2 or 9.
+constexpr std::size_t header_bytes_for(std::uint64_t body_bytes) noexcept {
+    return body_bytes > max_short_body_bytes ? long_header_bytes : short_header_bytes;
+}
+
+/// Decodes the header that starts at `p`, of which `available` bytes may be read (never more than
+/// 9 are). Returns false, leaving `header` untouched, when more bytes are needed. The LONG form is
+/// accepted for every size, small ones included.
+inline bool decode_header(const std::byte* p, std::size_t available,
+                          frame_header& header) noexcept {
+    if (available < short_header_bytes) {
+        return false;
+    }
+    const auto flags = std::to_integer<std::uint8_t>(p[0]);
+    if ((flags & flag_long) == 0) {
+        header = {flags, static_cast<std::uint8_t>(short_header_bytes),
+                  std::to_integer<std::uint64_t>(p[1])};
+        return true;
+    }
+    if (available < long_header_bytes) {
+        return false;
+    }
+    std::uint64_t body_bytes = 0;
+    for (std::size_t i = 1; i < long_header_bytes; ++i) {
+        body_bytes = (body_bytes << 8) | std::to_integer<std::uint64_t>(p[i]);
+    }
+    header = {flags, static_cast<std::uint8_t>(long_header_bytes), body_bytes};
+    return true;
+}
+
+/// Writes the header of a frame and returns its size, 2 or 9; `out` must have room for 9 bytes when
+/// `body_bytes` exceeds 255, for 2 otherwise. The LONG bit of `flags` is set or cleared to fit
+/// `body_bytes`; the other bits are written as given.
+inline std::size_t encode_header(std::byte* out, std::uint8_t flags,
+                                 std::uint64_t body_bytes) noexcept {
+    if (body_bytes <= max_short_body_bytes) {
+        out[0] = static_cast<std::byte>(flags & ~flag_long);
+        out[1] = static_cast<std::byte>(body_bytes);
+        return short_header_bytes;
+    }
+    out[0] = static_cast<std::byte>(flags | flag_long);
+    for (std::size_t i = 1; i < long_header_bytes; ++i) {
+        out[i] = static_cast<std::byte>(body_bytes >> (8 * (long_header_bytes - 1 - i)));
+    }
+    return long_header_bytes;
+}
+
+}  // namespace zlink::engine::zmtp3

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/greeting.hpp"
+
+#include <algorithm>
+
+#include "engine/bytes.hpp"
+
+namespace zlink::engine {
+namespace {
+
+constexpr std::size_t padding_offset = 1;
+constexpr std::size_t signature_end_offset = 9;  // last byte of the signature
+constexpr std::size_t major_offset = 10;
+constexpr std::size_t minor_offset = 11;
+constexpr std::size_t mechanism_offset = 12;
+constexpr std::size_t as_server_offset = 32;
+
+constexpr std::byte signature_begin{0xff};
+constexpr std::byte signature_end{0x7f};
+constexpr std::byte versioned_bit{0x01};
+constexpr std::byte major_version{3};
+constexpr std::byte minor_version{1};
+constexpr std::byte last_legacy_major{1};  // 0 and 1 announce ZMTP 2.0; 2 is treated as 3.x
+
+}  // namespace
+
+greeting::greeting(std::string_view mechanism_name, bool as_server,
+                   std::size_t routing_id_bytes) noexcept {
+    own_[0] = signature_begin;
+    const auto padding = std::uint64_t{routing_id_bytes} + 1;
+    for (std::size_t i = 0; i < sizeof padding; ++i) {
+        own_[padding_offset + i] = static_cast<std::byte>(padding >> (56 - 8 * i));
+    }
+    own_[signature_end_offset] = signature_end;
+    own_[major_offset] = major_version;
+    own_[minor_offset] = minor_version;
+    const auto name = as_bytes(mechanism_name.substr(0, max_mechanism_name_bytes));
+    std::copy(name.begin(), name.end(), own_.begin() + mechanism_offset);
+    own_[as_server_offset] = static_cast<std::byte>(as_server);
+}
+
+void greeting::start(std::vector<std::byte>& output) {
+    send(0, major_offset, output);
+}
+
+std::size_t greeting::feed(std::span<const std::byte> bytes, std::vector<std::byte>& output) {
+    std::size_t taken = 0;
+    while (taken < bytes.size() && received_bytes_ < greeting_bytes &&
+           error_ == handshake_error::none) {
+        receive(bytes[taken++], output);
+    }
+    return taken;
+}
+
+bool greeting::done() const noexcept {
+    return received_bytes_ == greeting_bytes && error_ == handshake_error::none;
+}
+
+std::uint8_t greeting::minor() const noexcept {
+    const bool is_3_0 =
+        received_[major_offset] == major_version && received_[minor_offset] == std::byte{0};
+    return is_3_0 ? 0 : 1;
+}
+
+bool greeting::peer_as_server() const noexcept {
+    return received_[as_server_offset] == std::byte{1};
+}
+
+void greeting::receive(std::byte byte, std::vector<std::byte>& output) {
+    const auto offset = received_bytes_++;
+    received_[offset] = byte;
+    if (offset == 0 && byte != signature_begin) {
+        error_ = handshake_error::unsupported_version;
+    } else if (offset == signature_end_offset) {
+        if ((byte & versioned_bit) == std::byte{0}) {
+            error_ = handshake_error::unsupported_version;
+        } else {
+            send(major_offset, minor_offset, output);
+        }
+    } else if (offset == major_offset) {
+        if (byte <= last_legacy_major) {
+            error_ = handshake_error::unsupported_version;
+        } else {
+            send(minor_offset, greeting_bytes, output);
+        }
+    } else if (offset == greeting_bytes - 1) {
+        const auto* own_name = own_.data() + mechanism_offset;
+        if (!std::equal(own_name, own_name + max_mechanism_name_bytes,
+                        received_.data() + mechanism_offset)) {
+            error_ = handshake_error::mechanism_mismatch;
+        }
+    }
+}
+
+void greeting::send(std::size_t begin, std::size_t end, std::vector<std::byte>& output) const {
+    append_bytes(output, std::span(own_).subspan(begin, end - begin));
+}
+
+}  // namespace zlink::engine

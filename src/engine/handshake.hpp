@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "engine/command.hpp"
+#include "engine/greeting.hpp"
+#include "engine/handshake_error.hpp"
+#include "engine/mechanism.hpp"
+#include "engine/peer.hpp"
+
+namespace zlink::engine {
+
+/// Upper limit for the body of a handshake command, whatever ZMQ_MAXMSGSIZE allows.
+inline constexpr std::size_t max_handshake_command_bytes = 64 * 1024;
+
+/// The opening of a ZMTP 3.x connection: greetings, then the commands of a security mechanism.
+///
+/// A state machine over bytes. Its owner moves bytes between it and a connection: call `start()`,
+/// send what `output()` holds and report it with `consume_output()`, hand what arrives to `feed()`,
+/// until `done()` or `failed()`. Output may still be waiting then and goes out before any traffic.
+/// Time limits are the owner's business.
+///
+/// Thread safety: distinct objects: safe; shared objects: unsafe.
+/// Errors: protocol errors are values, see `error()`; only memory exhaustion throws
+/// (std::bad_alloc), after which the object is only good for destruction.
+/// Lifetime: owns all it needs; spans and views returned are valid until the next non-const call.
+/// Memory: whatever the peer sends, at most one command body (`max_handshake_command_bytes` or
+/// max_message_bytes, the smaller) is buffered, and the metadata decoded from it (up to 13 bytes
+/// for each byte of a hostile body) is kept.
+class handshake {
+public:
+    /// A handshake with the NULL mechanism.
+    explicit handshake(local_peer local);
+
+    /// A handshake with any mechanism; `security` must not be null.
+    handshake(local_peer local, std::unique_ptr<mechanism> security);
+
+    /// Queues the first greeting bytes. Call once, before `feed()`.
+    void start();
+
+    /// Takes bytes up to the end of the handshake and queues the answers; returns how many were
+    /// taken. Fewer than offered only when `done()` or `failed()`: the rest belongs to the traffic
+    /// phase (or to nobody).
+    std::size_t feed(std::span<const std::byte> bytes);
+
+    /// Bytes to send, in order.
+    std::span<const std::byte> output() const noexcept { return output_; }
+
+    /// Removes the first `bytes` of `output()`: they were sent. More than there are means all.
+    void consume_output(std::size_t bytes) noexcept;
+
+    /// Whether all commands of the mechanism were received and sent (at least queued in output).
+    bool done() const noexcept;
+
+    handshake_error error() const noexcept { return error_; }
+    bool failed() const noexcept { return error_ != handshake_error::none; }
+
+    /// Reason text of a received ERROR command; empty otherwise. Bytes chosen by the peer.
+    std::string_view peer_reason() const noexcept { return state_.peer_reason; }
+
+    /// What the other side announced; complete once done.
+    const remote_peer& remote() const noexcept { return state_.remote; }
+
+    /// Received bytes currently kept because their command is not complete.
+    std::size_t buffered_bytes() const noexcept { return reader_.buffered_bytes(); }
+
+private:
+    std::size_t feed_greeting(std::span<const std::byte> bytes);
+    std::size_t feed_command(std::span<const std::byte> bytes);
+    void process_command();
+    void send_commands();
+    void fail(handshake_error error);
+
+    negotiation state_;
+    std::unique_ptr<mechanism> mechanism_;
+    greeting greeting_;
+    command_reader reader_;
+    std::vector<std::byte> output_;
+    handshake_error error_ = handshake_error::none;
+};
+
+}  // namespace zlink::engine

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/outbound.hpp"
+
+#include "engine/codec/zmtp3.hpp"
+
+#include <algorithm>
+
+namespace zlink::engine {
+namespace {
+
+// One system call takes what these allow. Messages count as taken out of the queue when they are
+// listed, so this is also how far the high-water mark may be exceeded.
+constexpr std::size_t batch_entries = 64;
+constexpr std::size_t batch_bytes = 128 * 1024;
+// So many batches per turn before others on the I/O thread are served.
+constexpr int batches_per_turn = 16;
+
+} // namespace
+
+void outbound::attach(transport::stream& to, std::span<const std::byte> first)
+{
+    attach(to, first, nullptr, nullptr);
+}
+
+void outbound::attach(transport::stream& to, std::span<const std::byte> first,
+                      translator translate, const void* context)
+{
+    std::lock_guard lock(mutex_);
+    from_.queue.wake(); // no direct write before what is queued has gone
+    to_ = &to;
+    blocked_ = false;
+    error_ = 0;
+    staged_.assign(first.begin(), first.end());
+    staged_sent_ = 0;
+    control_.clear();
+    translate_ = translate;
+    context_ = context;
+}
+
+void outbound::detach()
+{
+    std::lock_guard lock(mutex_);
+    if (!to_)
+        return;
+    to_ = nullptr;
+    blocked_ = false;
+    staged_.clear();
+    control_.clear();
+    from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
+    if (!translate_)
+        drop_partial_message();
+}
+
+bool outbound::discard()
+{
+    std::lock_guard lock(mutex_);
+    base::byte_queue& queue = from_.queue;
+    queue.unsend();
+    while (queue.load()) {
+        if (queue.head().is_body)
+            queue.consume_body();
+        else
+            queue.consume(static_cast<std::size_t>(queue.read_end() - queue.read_begin()));
+    }
+    queue.unsend();
+    const bool wake_producer = from_.flow.set_taken(queue.published_messages() + passed_by_);
+    return from_.flow.report() || wake_producer;
+}
+
+outbound::outcome outbound::drain()
+{
+    std::lock_guard lock(mutex_);
+    blocked_ = false;
+    return drain_locked(batches_per_turn);
+}
+
+outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
+{
+    std::lock_guard lock(mutex_);
+    if (!to_)
+        return {status::detached, false};
+    control_.insert(control_.end(), bytes.begin(), bytes.end());
+    from_.queue.wake();
+    if (blocked_)
+        return {status::idle, false}; // a wait for writability is under way
+    return drain_locked(batches_per_turn);
+}
+
+outbound::outcome outbound::drain_directly()
+{
+    std::lock_guard lock(mutex_);
+    if (blocked_)
+        return {status::idle, false};
+    return drain_locked(1);
+}
+
+bool outbound::drained()
+{
+    std::lock_guard lock(mutex_);
+    return from_.queue.send_position() == from_.queue.published_position() &&
+           staged_sent_ == staged_.size();
+}
+
+std::size_t outbound::write_through(const iovec (&frame)[2])
+{
+    base::byte_queue& queue = from_.queue;
+    if (!queue.consumer_asleep())
+        return 0;
+    std::lock_guard lock(mutex_);
+    if (!to_ || blocked_ || translate_ || !control_.empty() || staged_sent_ != staged_.size() ||
+        !queue.wake())
+        return 0;
+    const transport::io_result result = to_->write_some(frame, 2);
+    const std::size_t total = frame[0].iov_len + frame[1].iov_len;
+    // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
+    // wakes the consumer as any other; a broken connection is found by the next write.
+    queue.sleep();
+    if (result.bytes == total) {
+        from_.flow.add_sent(1);
+        from_.flow.add_taken(1);
+        ++passed_by_;
+    }
+    return result.error ? 0 : result.bytes;
+}
+
+outbound::status outbound::write_staged()
+{
+    while (staged_sent_ < staged_.size()) {
+        const iovec rest{staged_.data() + staged_sent_, staged_.size() - staged_sent_};
+        const transport::io_result result = to_->write_some(&rest, 1);
+        if (result.failed()) {
+            error_ = result.error;
+            return status::failed;
+        }
+        staged_sent_ += result.bytes;
+        if (result.would_block())
+            return status::blocked;
+    }
+    staged_.clear();
+    staged_sent_ = 0;
+    return status::idle;
+}
+
+// Translates the next frame; false if there is none.
+bool outbound::stage_next()
+{
+    base::byte_queue& queue = from_.queue;
+    if (!queue.load())
+        return false;
+    zmtp3::frame_header header;
+    zmtp3::decode_header(queue.read_begin(),
+                         static_cast<std::size_t>(queue.read_end() - queue.read_begin()), header);
+    const std::uint64_t position = queue.read_position();
+    queue.consume(header.header_bytes);
+    const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
+    if (apart)
+        queue.load();
+    translate_(staged_, header.flags, {queue.read_begin(), header.body_bytes}, position, context_);
+    if (apart)
+        queue.consume_body();
+    else
+        queue.consume(header.body_bytes);
+    if ((header.flags & zmtp3::flag_more) == 0)
+        from_.flow.add_taken(1);
+    return true;
+}
+
+outbound::outcome outbound::drain_locked(int batches)
+{
+    outcome result;
+    if (!to_) {
+        result.state = status::detached;
+        return result;
+    }
+    base::byte_queue& queue = from_.queue;
+    for (;;) {
+        if (!control_.empty() && staged_.empty() && (translate_ || queue.at_boundary())) {
+            staged_.swap(control_);
+            staged_sent_ = 0;
+        }
+        if (!staged_.empty()) {
+            result.state = write_staged();
+            if (result.state != status::idle)
+                break;
+        }
+        if (translate_) {
+            if (stage_next())
+                continue;
+            result.wake_producer |= from_.flow.report();
+            if (queue.sleep())
+                break;
+            continue;
+        }
+        iovec entries[batch_entries];
+        const auto batch =
+            queue.gather(entries, control_.empty() ? batch_entries : 1, batch_bytes);
+        if (batch.count == 0) {
+            result.wake_producer |= from_.flow.report();
+            if (queue.sleep())
+                break;
+            continue;
+        }
+        if (batches-- == 0) {
+            result.state = status::pending;
+            break;
+        }
+        result.wake_producer |= from_.flow.set_taken(batch.messages + passed_by_);
+        const transport::io_result written =
+            to_->write_some(entries, static_cast<int>(batch.count));
+        if (written.failed()) {
+            error_ = written.error;
+            result.state = status::failed;
+            break;
+        }
+        queue.sent(written.bytes);
+        if (written.bytes < batch.bytes) {
+            result.state = status::blocked;
+            break;
+        }
+    }
+    blocked_ = result.state == status::blocked;
+    return result;
+}
+
+// Walks over the frames from the last known boundary to the message that was being written.
+void outbound::drop_partial_message()
+{
+    base::byte_queue& queue = from_.queue;
+    const std::uint64_t broken_at = queue.send_position();
+    queue.unsend();
+    bool in_message = false;
+    while ((queue.read_position() < broken_at || in_message) && queue.load()) {
+        if (queue.head().is_continuation) {
+            queue.consume_body();
+            in_message = false;
+            continue;
+        }
+        zmtp3::frame_header header;
+        zmtp3::decode_header(queue.read_begin(),
+                             static_cast<std::size_t>(queue.read_end() - queue.read_begin()),
+                             header);
+        queue.consume(header.header_bytes);
+        if (header.body_bytes != 0 && queue.read_begin() == queue.read_end()) {
+            queue.load();
+            queue.consume_body();
+        } else {
+            queue.consume(header.body_bytes);
+        }
+        in_message = (header.flags & zmtp3::flag_more) != 0;
+    }
+    queue.unsend();
+}
+
+} // namespace zlink::engine

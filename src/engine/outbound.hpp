@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/flow.hpp"
+#include "transport/stream.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace zlink::engine {
+
+/// The sending half of the traffic phase: writes the bytes of a channel to a connection in large
+/// batches. Either the I/O thread or, when the connection is idle, the sending thread itself does
+/// the writing.
+///
+/// Who may touch what: the stream, the consumer side of the channel and everything here belong to
+/// the holder of `mutex_`. Who has to see to it that queued bytes are written is decided by the
+/// sleep bit of the channel: while it is set nobody is at work, and the commit that clears it makes
+/// the committing thread responsible, which either writes or passes the duty to the I/O thread.
+///
+/// Thread safety: as said with each function.
+class outbound {
+public:
+    enum class status : std::uint8_t {
+        idle,     ///< all is written; the next commit will wake somebody
+        blocked,  ///< the connection takes no more now: wait until it is writable, then drain()
+        pending,  ///< there is more to write, but others shall have their turn: call drain() again
+        failed,   ///< the connection is broken, see error()
+        detached, ///< there is no connection (any more): whoever attaches the next one will drain
+    };
+    struct outcome {
+        status state = status::idle;
+        bool wake_producer = false; ///< the producer waits for room, and there is some now
+    };
+
+    /// Frames that are not sent as they lie in the channel pass through a translator, one message
+    /// at a time: it appends what is to be sent (nothing = drop) to `out`.
+    using translator = void (*)(std::vector<std::byte>& out, std::uint8_t flags,
+                                std::span<const std::byte> body, std::uint64_t position,
+                                const void* context);
+
+    explicit outbound(base::channel& from) noexcept : from_(from) {}
+
+    /// I/O thread. Begins to write to `to`, `first` before anything else.
+    void attach(transport::stream& to, std::span<const std::byte> first);
+    /// I/O thread. As attach(), but messages go through `translate`.
+    void attach(transport::stream& to, std::span<const std::byte> first, translator translate,
+                const void* context);
+    /// I/O thread. The connection has gone; a message half written to it is dropped, what was not
+    /// begun stays for the next one.
+    void detach();
+    /// I/O thread. Drops all that is queued; true if the producer waits for room.
+    bool discard();
+    /// I/O thread. Writes what is there.
+    outcome drain();
+    /// I/O thread. Bytes to be written at the next message boundary.
+    outcome send_control(std::span<const std::byte> bytes);
+    /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
+    /// allows it.
+    outcome drain_directly();
+    /// Sending thread, with nothing uncommitted. Writes one frame past the idle queue straight from
+    /// the caller's memory. Returns the bytes taken (header and body counted together); 0 = not
+    /// possible now, nothing was done. If not all was taken the caller appends the rest to the
+    /// queue, as a continuation, and commits it.
+    std::size_t write_through(const iovec (&frame)[2]);
+    /// I/O thread. Is everything written that was committed so far?
+    bool drained();
+    int error() const noexcept { return error_; }
+
+private:
+    outcome drain_locked(int batches);
+    status write_staged();
+    bool stage_next();
+    void drop_partial_message();
+
+    base::channel& from_;
+    std::mutex mutex_;
+    transport::stream* to_ = nullptr;
+    bool blocked_ = false;
+    int error_ = 0;
+    std::uint64_t passed_by_ = 0; ///< messages that write_through() kept out of the queue
+    std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
+    std::size_t staged_sent_ = 0;
+    std::vector<std::byte> control_;
+    translator translate_ = nullptr;
+    const void* context_ = nullptr;
+};
+
+} // namespace zlink::engine

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/io_thread.hpp"
+
+#include <csignal>
+#include <sched.h>
+
+namespace zlink::runtime {
+
+int io_thread::start(int index, const thread_settings& settings)
+{
+    settings_ = settings;
+    const std::string prefix = settings.name_prefix.empty() ? "" : settings.name_prefix + "/";
+    name_ = (prefix + "ZMQbg/IO/" + std::to_string(index)).substr(0, 15);
+    // Signals are for the threads of the application.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    const int error = pthread_create(&thread_, nullptr, run, this);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    running_ = error == 0;
+    return error;
+}
+
+void* io_thread::run(void* argument)
+{
+    auto& self = *static_cast<io_thread*>(argument);
+    pthread_setname_np(pthread_self(), self.name_.c_str());
+    const thread_settings& settings = self.settings_;
+    if (!settings.cpus.empty()) {
+        cpu_set_t cpus;
+        CPU_ZERO(&cpus);
+        for (const int cpu : settings.cpus)
+            CPU_SET(static_cast<unsigned>(cpu), &cpus);
+        pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+    }
+    if (settings.scheduling_policy >= 0 || settings.priority >= 0) {
+        int policy = 0;
+        sched_param parameters{};
+        pthread_getschedparam(pthread_self(), &policy, &parameters);
+        if (settings.scheduling_policy >= 0)
+            policy = settings.scheduling_policy;
+        if (settings.priority >= 0)
+            parameters.sched_priority = settings.priority;
+        pthread_setschedparam(pthread_self(), policy, &parameters);
+    }
+    for (;;) {
+        try {
+            self.io_.run();
+            return nullptr;
+        } catch (...) {
+            // Only memory exhaustion throws in a handler; the operation is lost, the loop is not.
+        }
+    }
+}
+
+void io_thread::stop() noexcept
+{
+    if (!running_)
+        return;
+    io_.stop();
+    pthread_join(thread_, nullptr);
+    running_ = false;
+}
+
+int io_pool::start(int threads, const thread_settings& settings)
+{
+    for (int index = 0; index < threads; ++index) {
+        threads_.push_back(std::make_unique<io_thread>());
+        if (const int error = threads_.back()->start(index, settings)) {
+            threads_.clear();
+            return error;
+        }
+    }
+    return 0;
+}
+
+io_thread* io_pool::choose(std::uint64_t affinity) noexcept
+{
+    io_thread* best = nullptr;
+    for (std::size_t i = 0; i < threads_.size(); ++i) {
+        if (affinity != 0 && (i >= 64 || ((affinity >> i) & 1) == 0))
+            continue;
+        if (!best || threads_[i]->load() < best->load())
+            best = threads_[i].get();
+    }
+    return best;
+}
+
+} // namespace zlink::runtime

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pattern.hpp"
+
+#include <memory>
+
+/// The socket types, one file each. See the man page zmq_socket(3) for their rules.
+namespace zlink::sockets {
+
+std::unique_ptr<core::pattern> make_pair(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_pub(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_sub(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_req(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_rep(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_dealer(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_router(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_pull(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_push(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_xpub(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_xsub(core::pattern_host& host);
+
+/// An int option that must not be negative; non-zero = on. 0 or EINVAL.
+int read_flag(const void* value, std::size_t bytes, bool& out) noexcept;
+
+} // namespace zlink::sockets

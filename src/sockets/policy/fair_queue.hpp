@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pattern.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace zlink::sockets {
+
+/// Receives whole messages from readable pipes in turn.
+/// The first `active_` pipes are those that may have something.
+class fair_queue {
+public:
+    explicit fair_queue(core::pattern_host& host) : host_(host) {}
+
+    void add(core::pipe_end& pipe)
+    {
+        pipe.in_index = pipes_.size();
+        pipes_.push_back(&pipe);
+        activate(pipe);
+    }
+
+    /// The pipe has become readable.
+    void activate(core::pipe_end& pipe)
+    {
+        if (contains(pipe) && pipe.in_index >= active_)
+            exchange(pipe.in_index, active_++);
+    }
+
+    void remove(core::pipe_end& pipe)
+    {
+        if (!contains(pipe))
+            return;
+        if (pipe.in_index < active_)
+            deactivate(pipe.in_index);
+        exchange(pipe.in_index, pipes_.size() - 1);
+        pipes_.pop_back();
+        if (last_ == &pipe) {
+            last_ = nullptr;
+            in_message_ = false;
+        }
+    }
+
+    bool contains(const core::pipe_end& pipe) const noexcept
+    {
+        return pipe.in_index < pipes_.size() && pipes_[pipe.in_index] == &pipe;
+    }
+
+    /// The next part in turn and the pipe it comes from; null if there is none.
+    core::pipe_end* peek(core::frame& part)
+    {
+        if (in_message_ && last_->peek(part)) {
+            more_ = part.more();
+            return last_;
+        }
+        while (active_ > 0) {
+            core::pipe_end* const pipe = pipes_[current_];
+            if (pipe->peek(part)) [[likely]] {
+                more_ = part.more();
+                return last_ = pipe;
+            }
+            deactivate(current_);
+            if (pipe->other_closed())
+                host_.drop(*pipe);
+        }
+        return nullptr;
+    }
+
+    /// Moves past the part peeked last.
+    void pop()
+    {
+        if (!last_)
+            return;
+        last_->pop();
+        in_message_ = more_;
+        if (!more_)
+            next_after(*last_);
+    }
+
+    /// Drops what is left of the message of the part peeked last, that part included.
+    void skip_message()
+    {
+        if (!last_)
+            return;
+        last_->skip_message();
+        in_message_ = false;
+        next_after(*last_);
+    }
+
+    /// The pipe of the part peeked last.
+    core::pipe_end* last() const noexcept { return last_; }
+    const std::vector<core::pipe_end*>& pipes() const noexcept { return pipes_; }
+
+private:
+    void next_after(const core::pipe_end& pipe)
+    {
+        current_ = pipe.in_index + 1;
+        if (current_ >= active_)
+            current_ = 0;
+    }
+
+    void exchange(std::size_t a, std::size_t b)
+    {
+        if (a == b)
+            return;
+        std::swap(pipes_[a], pipes_[b]);
+        pipes_[a]->in_index = a;
+        pipes_[b]->in_index = b;
+    }
+
+    void deactivate(std::size_t index)
+    {
+        exchange(index, --active_);
+        if (current_ >= active_)
+            current_ = 0;
+    }
+
+    core::pattern_host& host_;
+    std::vector<core::pipe_end*> pipes_;
+    std::size_t active_ = 0;
+    std::size_t current_ = 0;
+    core::pipe_end* last_ = nullptr;
+    bool more_ = false;       ///< of the part peeked last
+    bool in_message_ = false; ///< a part of last_'s message was popped, others follow
+};
+
+} // namespace zlink::sockets

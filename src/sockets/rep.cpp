@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/patterns.hpp"
+#include "sockets/policy/fair_queue.hpp"
+
+#include <cerrno>
+#include <string>
+#include <vector>
+#include <zmq.h>
+
+namespace zlink::sockets {
+namespace {
+
+/// Takes a request, gives one reply to whoever asked. The parts of a request up to the first empty
+/// one are its envelope: kept, and put in front of the reply.
+class rep final : public core::pattern {
+public:
+    explicit rep(core::pattern_host& host) : in_(host) {}
+
+    void attach(core::pipe_end& pipe) override { in_.add(pipe); }
+    void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
+    void peer_closed(core::pipe_end& pipe) override { forget(pipe); }
+    void detach(core::pipe_end& pipe) override
+    {
+        in_.remove(pipe);
+        forget(pipe);
+    }
+
+    int send(const core::frame& part) override
+    {
+        if (state_ != state::replying && state_ != state::sending)
+            return EFSM;
+        if (state_ == state::replying) {
+            if (asker_ && !asker_->has_room())
+                asker_ = nullptr; // no room: the reply is dropped
+            for (const std::string& address : envelope_)
+                if (asker_ && !asker_->write(core::frame_of(address, true)))
+                    asker_ = nullptr;
+        }
+        if (asker_ && !asker_->write(part))
+            asker_ = nullptr;
+        state_ = part.more() ? state::sending : state::idle;
+        if (!part.more())
+            asker_ = nullptr;
+        return 0;
+    }
+
+    int receive(core::frame& part) override
+    {
+        if (state_ == state::replying || state_ == state::sending)
+            return EFSM;
+        if (state_ == state::idle && !find_request())
+            return EAGAIN;
+        return in_.peek(part) ? 0 : EAGAIN;
+    }
+
+    void received() override
+    {
+        core::frame part;
+        if (state_ != state::receiving || !in_.peek(part))
+            return;
+        if (!part.more())
+            state_ = state::replying;
+        in_.pop();
+    }
+
+    const core::pipe_end* source() const noexcept override { return in_.last(); }
+    bool can_send() override { return state_ == state::replying || state_ == state::sending; }
+    bool can_receive() override
+    {
+        return state_ == state::receiving || (state_ == state::idle && find_request());
+    }
+
+    int set_option(int id, const void* value, std::size_t bytes) override
+    {
+        // Options of the types REP is made of are taken, but have nothing to act on.
+        bool ignored = false;
+        switch (id) {
+        case ZMQ_ROUTER_MANDATORY:
+        case ZMQ_ROUTER_HANDOVER:
+        case ZMQ_PROBE_ROUTER:
+            return read_flag(value, bytes, ignored);
+        default:
+            return EINVAL;
+        }
+    }
+
+private:
+    enum class state : std::uint8_t { idle, receiving, replying, sending };
+
+    void forget(const core::pipe_end& pipe)
+    {
+        if (asker_ == &pipe)
+            asker_ = nullptr;
+    }
+
+    bool find_request()
+    {
+        core::frame part;
+        while (core::pipe_end* const pipe = in_.peek(part)) {
+            envelope_.clear();
+            while (part.more()) {
+                envelope_.emplace_back(part.text());
+                in_.pop();
+                if (envelope_.back().empty()) {
+                    asker_ = pipe->other_closed() ? nullptr : pipe;
+                    state_ = state::receiving;
+                    return true;
+                }
+                in_.peek(part);
+            }
+            in_.skip_message(); // no empty part, or nothing after it
+        }
+        return false;
+    }
+
+    fair_queue in_;
+    core::pipe_end* asker_ = nullptr;
+    std::vector<std::string> envelope_;
+    state state_ = state::idle;
+};
+
+} // namespace
+
+std::unique_ptr<core::pattern> make_rep(core::pattern_host& host)
+{
+    return std::make_unique<rep>(host);
+}
+
+} // namespace zlink::sockets

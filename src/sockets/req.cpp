@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/patterns.hpp"
+#include "sockets/policy/fair_queue.hpp"
+#include "sockets/policy/load_balancer.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <random>
+#include <zmq.h>
+
+namespace zlink::sockets {
+namespace {
+
+/// Requests and replies in strict turn, the reply taken from the asked peer only. On the wire a
+/// request begins with an empty part, and before that its number if REQ_CORRELATE is set.
+class req final : public core::pattern {
+public:
+    explicit req(core::pattern_host& host) : host_(host), in_(host), number_(std::random_device{}())
+    {
+    }
+
+    void attach(core::pipe_end& pipe) override
+    {
+        if (probe_router_)
+            pipe.write({});
+        in_.add(pipe);
+        out_.add(pipe);
+    }
+    void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
+    void writable(core::pipe_end& pipe) override { out_.activate(pipe); }
+    void peer_closed(core::pipe_end& pipe) override { out_.remove(pipe); }
+    void detach(core::pipe_end& pipe) override
+    {
+        in_.remove(pipe);
+        out_.remove(pipe);
+        if (asked_ == &pipe)
+            asked_ = nullptr;
+    }
+
+    int send(const core::frame& part) override
+    {
+        if (state_ == state::waiting || state_ == state::receiving) {
+            if (!relaxed_ || state_ == state::receiving)
+                return EFSM;
+            abandon();
+        }
+        if (state_ == state::idle) {
+            if (!out_.can_send())
+                return EAGAIN;
+            discard_input();
+            if (const int error = send_envelope())
+                return error;
+        }
+        const int error = out_.send(part);
+        if (error == 0)
+            state_ = part.more() ? state::sending : state::waiting;
+        else
+            state_ = state::idle;
+        return error;
+    }
+
+    int receive(core::frame& part) override
+    {
+        if (state_ == state::idle || state_ == state::sending)
+            return EFSM;
+        if (state_ == state::waiting && !find_reply())
+            return EAGAIN;
+        return in_.peek(part) ? 0 : EAGAIN;
+    }
+
+    void received() override
+    {
+        core::frame part;
+        if (state_ != state::receiving || !in_.peek(part))
+            return;
+        if (!part.more()) {
+            state_ = state::idle;
+            asked_ = nullptr;
+        }
+        in_.pop();
+    }
+
+    const core::pipe_end* source() const noexcept override { return in_.last(); }
+    bool can_send() override
+    {
+        if (state_ == state::waiting && relaxed_)
+            return out_.can_send();
+        return (state_ == state::idle || state_ == state::sending) && out_.can_send();
+    }
+    bool can_receive() override
+    {
+        return state_ == state::receiving || (state_ == state::waiting && find_reply());
+    }
+
+    int set_option(int id, const void* value, std::size_t bytes) override
+    {
+        switch (id) {
+        case ZMQ_REQ_CORRELATE:
+            return read_flag(value, bytes, correlate_);
+        case ZMQ_REQ_RELAXED:
+            return read_flag(value, bytes, relaxed_);
+        case ZMQ_PROBE_ROUTER:
+            return read_flag(value, bytes, probe_router_);
+        default:
+            return EINVAL;
+        }
+    }
+    bool connects_once() const noexcept override { return true; }
+
+private:
+    enum class state : std::uint8_t { idle, sending, waiting, receiving };
+
+    int send_envelope()
+    {
+        asked_ = nullptr;
+        if (correlate_) {
+            ++number_;
+            const core::frame number{reinterpret_cast<const std::byte*>(&number_), sizeof number_,
+                                     nullptr, engine::zmtp3::flag_more};
+            if (const int error = out_.send(number, &asked_))
+                return error;
+        }
+        return out_.send(core::frame_of({}, true), &asked_);
+    }
+
+    // The peer may still answer: with its pipe gone the answer cannot be taken for another.
+    void abandon()
+    {
+        state_ = state::idle;
+        if (asked_ && !correlate_) {
+            asked_ = nullptr;
+        }
+    }
+
+    void discard_input()
+    {
+        core::frame part;
+        while (in_.peek(part))
+            in_.skip_message();
+    }
+
+    /// Finds the reply to the request and moves to its first part after the envelope.
+    bool find_reply()
+    {
+        core::frame part;
+        while (core::pipe_end* const pipe = in_.peek(part)) {
+            if (pipe != asked_) {
+                in_.skip_message();
+                continue;
+            }
+            bool ours = true;
+            if (correlate_) {
+                ours = part.more() && part.size == sizeof number_ &&
+                       std::memcmp(part.data, &number_, sizeof number_) == 0;
+                if (part.more() && part.size == sizeof number_) {
+                    in_.pop();
+                    in_.peek(part);
+                }
+            }
+            if (!part.more() || part.size != 0) {
+                // Not an envelope: this peer does not speak our language.
+                in_.skip_message();
+                host_.drop(*pipe);
+                return false;
+            }
+            if (!ours) {
+                in_.skip_message();
+                continue;
+            }
+            in_.pop();
+            state_ = state::receiving;
+            return true;
+        }
+        return false;
+    }
+
+    core::pattern_host& host_;
+    fair_queue in_;
+    load_balancer out_;
+    core::pipe_end* asked_ = nullptr;
+    state state_ = state::idle;
+    std::uint32_t number_;
+    bool correlate_ = false;
+    bool relaxed_ = false;
+    bool probe_router_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<core::pattern> make_req(core::pattern_host& host)
+{
+    return std::make_unique<req>(host);
+}
+
+} // namespace zlink::sockets

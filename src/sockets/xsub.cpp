@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/xsub.hpp"
+
+#include "engine/traffic_commands.hpp"
+#include "sockets/patterns.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <zmq.h>
+
+namespace zlink::sockets {
+namespace {
+
+using engine::traffic_command_kind;
+
+/// The body of a SUBSCRIBE or CANCEL command as a frame for a pipe.
+class command_frame {
+public:
+    command_frame(bool subscribe, std::span<const std::byte> topic)
+    {
+        const auto kind =
+            subscribe ? traffic_command_kind::subscribe : traffic_command_kind::cancel;
+        engine::append_traffic_command(bytes_, {kind, topic, 0});
+        engine::zmtp3::frame_header header;
+        engine::zmtp3::decode_header(bytes_.data(), bytes_.size(), header);
+        frame_ = {bytes_.data() + header.header_bytes, header.body_bytes, nullptr,
+                  engine::zmtp3::flag_command};
+    }
+    const core::frame& get() const noexcept { return frame_; }
+
+private:
+    std::vector<std::byte> bytes_;
+    core::frame frame_;
+};
+
+} // namespace
+
+xsub::xsub(core::pattern_host& host)
+    : host_(host), set_(std::make_shared<subscription_set>()), in_(host)
+{
+}
+
+void xsub::attach(core::pipe_end& pipe)
+{
+    in_.add(pipe);
+    out_.push_back(&pipe);
+    if (!pipe.is_inproc)
+        return; // the session tells each new connection
+    set_->topics().for_each([&](std::span<const std::byte> topic, std::size_t) {
+        pipe.write(command_frame(true, topic).get());
+    });
+}
+
+void xsub::peer_closed(core::pipe_end& pipe)
+{
+    std::erase(out_, &pipe);
+    std::erase(sending_, &pipe);
+}
+
+void xsub::detach(core::pipe_end& pipe)
+{
+    peer_closed(pipe);
+    if (in_.last() == &pipe)
+        in_receive_ = false;
+    in_.remove(pipe);
+}
+
+void xsub::tell_all(bool subscribe, std::span<const std::byte> topic)
+{
+    const command_frame command(subscribe, topic);
+    for (core::pipe_end* pipe : out_)
+        if (pipe->linked)
+            pipe->write(command.get()); // never dropped: limits are for messages
+}
+
+void xsub::subscribe(std::span<const std::byte> topic)
+{
+    set_->change([&](topic_set& topics) {
+        topics.add(topic);
+        tell_all(true, topic);
+    });
+}
+
+void xsub::unsubscribe(std::span<const std::byte> topic)
+{
+    set_->change([&](topic_set& topics) {
+        if (topics.remove(topic) == topic_set::removal::last)
+            tell_all(false, topic);
+    });
+}
+
+int xsub::send(const core::frame& part)
+{
+    const bool first = !in_send_;
+    in_send_ = part.more();
+    const auto kind = part.size ? std::to_integer<int>(part.data[0]) : -1;
+    if ((first || !only_first_subscribe_) && (kind == 0 || kind == 1)) {
+        const auto topic = part.bytes().subspan(1);
+        if (kind == 1)
+            subscribe(topic);
+        else
+            unsubscribe(topic);
+        return 0;
+    }
+    if (first || sending_.empty()) {
+        sending_.clear();
+        if (first)
+            for (core::pipe_end* pipe : out_)
+                if (pipe->has_room())
+                    sending_.push_back(pipe);
+    }
+    for (core::pipe_end* pipe : sending_)
+        pipe->write(part);
+    if (!part.more())
+        sending_.clear();
+    return 0;
+}
+
+bool xsub::find_match(core::frame& part)
+{
+    while (in_.peek(part)) {
+        if (in_receive_ ||
+            set_->topics().matches(part.bytes()) != host_.options().invert_matching)
+            return true;
+        in_.skip_message();
+    }
+    return false;
+}
+
+int xsub::receive(core::frame& part)
+{
+    return find_match(part) ? 0 : EAGAIN;
+}
+
+void xsub::received()
+{
+    core::frame part;
+    if (!in_.peek(part))
+        return;
+    in_receive_ = part.more();
+    in_.pop();
+}
+
+bool xsub::can_receive()
+{
+    core::frame part;
+    return find_match(part);
+}
+
+int xsub::set_option(int id, const void* value, std::size_t bytes)
+{
+    return id == ZMQ_ONLY_FIRST_SUBSCRIBE ? read_flag(value, bytes, only_first_subscribe_) : EINVAL;
+}
+
+int xsub::get_option(int id, void* value, std::size_t* bytes)
+{
+    if (id != ZMQ_TOPICS_COUNT)
+        return EINVAL;
+    return core::write_int(static_cast<int>(set_->topics().unique_count()), value, bytes);
+}
+
+std::unique_ptr<core::pattern> make_xsub(core::pattern_host& host)
+{
+    return std::make_unique<xsub>(host);
+}
+
+} // namespace zlink::sockets

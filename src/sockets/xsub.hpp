@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pattern.hpp"
+#include "sockets/policy/fair_queue.hpp"
+#include "sockets/subscription_set.hpp"
+
+#include <memory>
+#include <vector>
+
+namespace zlink::sockets {
+
+/// Subscribes by sending messages (byte 1 or 0, then the topic), sends other messages to all
+/// publishers, and receives what matches. SUB is made of it.
+class xsub : public core::pattern {
+public:
+    explicit xsub(core::pattern_host& host);
+
+    void attach(core::pipe_end& pipe) override;
+    void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
+    void peer_closed(core::pipe_end& pipe) override;
+    void detach(core::pipe_end& pipe) override;
+
+    int send(const core::frame& part) override;
+    int receive(core::frame& part) override;
+    void received() override;
+    const core::pipe_end* source() const noexcept override { return in_.last(); }
+    bool can_send() override { return true; }
+    bool can_receive() override;
+
+    int set_option(int id, const void* value, std::size_t bytes) override;
+    int get_option(int id, void* value, std::size_t* bytes) override;
+    std::shared_ptr<core::subscription_source> subscriptions() override { return set_; }
+    int default_linger_ms() const noexcept override { return 0; }
+
+protected:
+    void subscribe(std::span<const std::byte> topic);
+    void unsubscribe(std::span<const std::byte> topic);
+
+private:
+    void tell_all(bool subscribe, std::span<const std::byte> topic);
+    bool find_match(core::frame& part);
+
+    core::pattern_host& host_;
+    std::shared_ptr<subscription_set> set_;
+    fair_queue in_;
+    std::vector<core::pipe_end*> out_;
+    std::vector<core::pipe_end*> sending_; ///< pipes that take the message being sent
+    bool in_send_ = false;
+    bool in_receive_ = false; ///< inside a message that matched
+    bool only_first_subscribe_ = false;
+};
+
+} // namespace zlink::sockets

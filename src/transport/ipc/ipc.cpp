@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/ipc/ipc.hpp"
+
+#include "transport/socket_stream.hpp"
+
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace zlink::transport {
+namespace {
+
+namespace asio = boost::asio;
+
+error_code system_error(int value)
+{
+    return {value, boost::system::system_category()};
+}
+
+/// The socket address of a path or, after '@', of an abstract name.
+generic_endpoint to_endpoint(std::string_view path, error_code& error)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.empty() || path == "@")
+        error = system_error(EINVAL);
+    else if (path.size() >= sizeof address.sun_path)
+        error = system_error(ENAMETOOLONG);
+    if (error)
+        return {};
+    std::memcpy(address.sun_path, path.data(), path.size());
+    std::size_t bytes = offsetof(sockaddr_un, sun_path) + path.size();
+    if (path.front() == '@')
+        address.sun_path[0] = '\0';
+    else
+        ++bytes; // a path ends with its NUL
+    return {&address, bytes, 0};
+}
+
+error_code prepare(int fd, const options& settings)
+{
+    if (settings.send_buffer_bytes >= 0)
+        ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &settings.send_buffer_bytes, sizeof(int));
+    if (settings.receive_buffer_bytes >= 0)
+        ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &settings.receive_buffer_bytes, sizeof(int));
+    return {};
+}
+
+void tune(int, const options&) {}
+
+std::string endpoint_text(const sockaddr* address, socklen_t bytes)
+{
+    const auto* local = reinterpret_cast<const sockaddr_un*>(address);
+    const auto length = static_cast<std::size_t>(bytes) - offsetof(sockaddr_un, sun_path);
+    if (bytes <= offsetof(sockaddr_un, sun_path))
+        return "ipc://";
+    if (local->sun_path[0] == '\0')
+        return "ipc://@" + std::string(local->sun_path + 1, length - 1);
+    return "ipc://" + std::string(local->sun_path, ::strnlen(local->sun_path, length));
+}
+
+std::string peer_text(int fd, const sockaddr*, socklen_t)
+{
+    // Clients have no address of their own: their credentials tell who they are.
+    ucred credentials{};
+    socklen_t bytes = sizeof credentials;
+    if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
+        return {};
+    return ":" + std::to_string(credentials.uid) + ":" + std::to_string(credentials.gid) + ":" +
+           std::to_string(credentials.pid);
+}
+
+constexpr socket_kind kind{prepare, tune, endpoint_text, peer_text};
+
+error_code check_connect(std::string_view address, const options&)
+{
+    error_code error;
+    to_endpoint(address, error);
+    return error;
+}
+
+/// A fresh directory for "ipc://*"; the socket lives in it as "socket".
+std::string make_directory(error_code& error)
+{
+    const char* base = nullptr;
+    // The directory for temporary files is the one thing the environment is asked for, because
+    // users of ipc://* are promised it.
+    for (const char* name : {"TMPDIR", "TEMPDIR", "TMP"}) {
+        base = ::secure_getenv(name);
+        struct stat info {};
+        if (base && ::stat(base, &info) == 0 && S_ISDIR(info.st_mode))
+            break;
+        base = nullptr;
+    }
+    std::string pattern = base ? std::string(base) + "/tmpXXXXXX" : "tmpXXXXXX";
+    if (!::mkdtemp(pattern.data()))
+        error = system_error(errno);
+    return pattern;
+}
+
+std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
+                                 const options& settings, error_code& error)
+{
+    std::function<void()> on_close;
+    std::string path(address);
+    if (address == "*") {
+        const std::string directory = make_directory(error);
+        if (error)
+            return nullptr;
+        path = directory + "/socket";
+        on_close = [directory, path] {
+            ::unlink(path.c_str());
+            ::rmdir(directory.c_str());
+        };
+    }
+    const generic_endpoint endpoint = to_endpoint(path, error);
+    if (error)
+        return nullptr;
+    if (path.front() != '@')
+        ::unlink(path.c_str()); // left behind by a process that died, or taken over from a live one
+    auto bound = listen_on(io, endpoint, kind, settings, on_close, error);
+    if (!bound && on_close)
+        on_close();
+    return bound;
+}
+
+std::shared_ptr<connect_attempt> connect(asio::io_context& io, std::string_view address,
+                                         const options& settings, connect_handler handler)
+{
+    error_code error;
+    const generic_endpoint endpoint = to_endpoint(address, error);
+    if (error) { // cannot happen after check_connect
+        asio::post(io, [handler, error] { handler(error, nullptr); });
+        return nullptr;
+    }
+    return connect_to(io, endpoint, nullptr, kind, settings, std::move(handler));
+}
+
+std::string canonical(std::string_view address, const options&)
+{
+    return "ipc://" + std::string(address);
+}
+
+} // namespace
+
+const scheme ipc{"ipc", check_connect, listen, connect, canonical};
+
+} // namespace zlink::transport

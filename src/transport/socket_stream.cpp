@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/socket_stream.hpp"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace zlink::transport {
+
+bool io_result::is_would_block(int error) noexcept
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ENOBUFS;
+}
+
+namespace {
+
+namespace asio = boost::asio;
+
+error_code system_error(int value)
+{
+    return {value, boost::system::system_category()};
+}
+
+class socket_stream final : public stream {
+public:
+    socket_stream(generic_socket socket, const socket_kind& kind)
+        : socket_(std::move(socket)), fd_(socket_.native_handle()), kind_(kind)
+    {
+    }
+
+    io_result read_some(const iovec* buffers, int count) noexcept override
+    {
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(buffers);
+        message.msg_iovlen = static_cast<std::size_t>(count);
+        return result(::recvmsg(fd_, &message, MSG_DONTWAIT));
+    }
+
+    io_result write_some(const iovec* buffers, int count) noexcept override
+    {
+        msghdr message{};
+        message.msg_iov = const_cast<iovec*>(buffers);
+        message.msg_iovlen = static_cast<std::size_t>(count);
+        return result(::sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL));
+    }
+
+    void async_wait(direction which, wait_handler handler) override
+    {
+        socket_.async_wait(which == direction::read ? generic_socket::wait_read
+                                                    : generic_socket::wait_write,
+                           std::move(handler));
+    }
+
+    void shutdown() noexcept override
+    {
+        ::shutdown(fd_, SHUT_WR);
+        char unread[4096];
+        for (int reads = 0; reads < 256 && ::recv(fd_, unread, sizeof unread, MSG_DONTWAIT) > 0;)
+            ++reads;
+    }
+
+    void close() noexcept override
+    {
+        error_code ignored;
+        socket_.close(ignored);
+        fd_ = -1;
+    }
+
+    int descriptor() const noexcept override { return fd_; }
+
+    std::string peer_address() const override
+    {
+        error_code error;
+        const auto remote = socket_.remote_endpoint(error);
+        return error ? std::string()
+                     : kind_.peer_text(fd_, remote.data(), static_cast<socklen_t>(remote.size()));
+    }
+
+private:
+    static io_result result(ssize_t moved) noexcept
+    {
+        if (moved >= 0)
+            return {static_cast<std::size_t>(moved), 0};
+        return {0, errno};
+    }
+
+    generic_socket socket_;
+    int fd_;
+    const socket_kind& kind_;
+};
+
+class socket_acceptor final : public acceptor {
+public:
+    socket_acceptor(generic_acceptor listener, const socket_kind& kind, options settings,
+                    std::function<void()> on_close)
+        : listener_(std::move(listener)),
+          kind_(kind),
+          settings_(std::move(settings)),
+          on_close_(std::move(on_close))
+    {
+    }
+    ~socket_acceptor() override { close(); }
+
+    void async_accept(asio::io_context& target, accept_handler handler) override
+    {
+        // The acceptor may be gone when the handler runs.
+        auto tune = [&kind = kind_, settings = settings_, handler = std::move(handler)](
+                        const error_code& error, generic_socket socket) {
+            if (error)
+                return handler(error, nullptr);
+            kind.tune(socket.native_handle(), settings);
+            handler(error, make_socket_stream(std::move(socket), kind));
+        };
+        listener_.async_accept(target, std::move(tune));
+    }
+
+    void close() noexcept override
+    {
+        if (!listener_.is_open())
+            return;
+        error_code ignored;
+        listener_.close(ignored);
+        if (on_close_)
+            on_close_();
+    }
+
+    std::string endpoint() const override
+    {
+        error_code error;
+        const auto local = listener_.local_endpoint(error);
+        return kind_.endpoint_text(local.data(), static_cast<socklen_t>(local.size()));
+    }
+
+    int descriptor() const noexcept override
+    {
+        return const_cast<generic_acceptor&>(listener_).native_handle();
+    }
+
+private:
+    generic_acceptor listener_;
+    const socket_kind& kind_;
+    options settings_;
+    std::function<void()> on_close_;
+};
+
+class socket_connect final : public connect_attempt,
+                             public std::enable_shared_from_this<socket_connect> {
+public:
+    socket_connect(asio::io_context& io, const socket_kind& kind, const options& settings,
+                   connect_handler handler)
+        : socket_(io), timer_(io), kind_(kind), settings_(settings), handler_(std::move(handler))
+    {
+    }
+
+    void start(const generic_endpoint& address, const generic_endpoint* source)
+    {
+        error_code error;
+        socket_.open(address.protocol(), error);
+        if (!error)
+            error = kind_.prepare(socket_.native_handle(), settings_);
+        if (!error && source) {
+            const int on = 1;
+            ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+            socket_.bind(*source, error);
+        }
+        auto self = shared_from_this();
+        if (error) {
+            asio::post(socket_.get_executor(), [self, error] { self->finish(error); });
+            return;
+        }
+        if (settings_.connect_timeout_ms > 0) {
+            timer_.expires_after(std::chrono::milliseconds(settings_.connect_timeout_ms));
+            timer_.async_wait([self](const error_code& stopped) {
+                if (!stopped)
+                    self->finish(system_error(ETIMEDOUT));
+            });
+        }
+        socket_.async_connect(address,
+                              [self](const error_code& result) { self->finish(result); });
+    }
+
+    void cancel() noexcept override { finish(asio::error::operation_aborted); }
+
+private:
+    void finish(const error_code& error)
+    {
+        if (!handler_)
+            return;
+        const connect_handler handler = std::exchange(handler_, nullptr);
+        timer_.cancel();
+        if (error) {
+            error_code ignored;
+            socket_.close(ignored);
+            return handler(error, nullptr);
+        }
+        kind_.tune(socket_.native_handle(), settings_);
+        handler(error, make_socket_stream(std::move(socket_), kind_));
+    }
+
+    generic_socket socket_;
+    asio::steady_timer timer_;
+    const socket_kind& kind_;
+    options settings_;
+    connect_handler handler_;
+};
+
+} // namespace
+
+std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_kind& kind)
+{
+    return std::make_unique<socket_stream>(std::move(socket), kind);
+}
+
+std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint& address,
+                                    const socket_kind& kind, const options& settings,
+                                    std::function<void()> on_close, error_code& error)
+{
+    generic_acceptor listener(io);
+    listener.open(address.protocol(), error);
+    if (!error)
+        error = kind.prepare(listener.native_handle(), settings);
+    const int on = 1;
+    if (!error && address.protocol().family() != AF_UNIX &&
+        ::setsockopt(listener.native_handle(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+        error = system_error(errno);
+    if (!error)
+        listener.bind(address, error);
+    if (!error)
+        listener.listen(settings.backlog, error);
+    if (error)
+        return nullptr;
+    return std::make_unique<socket_acceptor>(std::move(listener), kind, settings,
+                                             std::move(on_close));
+}
+
+std::shared_ptr<connect_attempt> connect_to(asio::io_context& io, const generic_endpoint& address,
+                                            const generic_endpoint* source,
+                                            const socket_kind& kind, const options& settings,
+                                            connect_handler handler)
+{
+    auto attempt = std::make_shared<socket_connect>(io, kind, settings, std::move(handler));
+    attempt->start(address, source);
+    return attempt;
+}
+
+} // namespace zlink::transport

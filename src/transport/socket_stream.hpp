@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "transport/scheme.hpp"
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+
+namespace zlink::transport {
+
+using generic_socket = boost::asio::generic::stream_protocol::socket;
+using generic_endpoint = boost::asio::generic::stream_protocol::endpoint;
+using generic_acceptor =
+    boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
+
+/// What differs between the transports that are kernel stream sockets.
+struct socket_kind {
+    /// Sets options on a fresh socket, before bind or connect.
+    error_code (*prepare)(int fd, const options& settings);
+    /// Sets options on a connected socket.
+    void (*tune)(int fd, const options& settings);
+    /// Endpoint with scheme for a socket address.
+    std::string (*endpoint_text)(const sockaddr* address, socklen_t bytes);
+    /// Peer-Address for a socket address.
+    std::string (*peer_text)(int fd, const sockaddr* address, socklen_t bytes);
+};
+
+/// A connected kernel socket as a stream.
+std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_kind& kind);
+
+/// Binds and listens. `on_close` runs when listening ends (to remove a file).
+std::unique_ptr<acceptor> listen_on(boost::asio::io_context& io, const generic_endpoint& address,
+                                    const socket_kind& kind, const options& settings,
+                                    std::function<void()> on_close, error_code& error);
+
+/// Connects to one address, with the time-out of `settings`; optionally from a local address.
+std::shared_ptr<connect_attempt> connect_to(boost::asio::io_context& io,
+                                            const generic_endpoint& address,
+                                            const generic_endpoint* source,
+                                            const socket_kind& kind, const options& settings,
+                                            connect_handler handler);
+
+} // namespace zlink::transport

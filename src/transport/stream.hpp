@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <boost/system/error_code.hpp>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <sys/uio.h>
+
+namespace zlink::transport {
+
+using error_code = boost::system::error_code;
+
+/// Outcome of a non-blocking read or write.
+struct io_result {
+    std::size_t bytes = 0; ///< moved; a read of 0 bytes without error is the end of the stream
+    int error = 0;         ///< errno; EAGAIN = nothing can be moved now
+
+    bool would_block() const noexcept { return error != 0 && is_would_block(error); }
+    bool failed() const noexcept { return error != 0 && !is_would_block(error); }
+
+private:
+    static bool is_would_block(int error) noexcept;
+};
+
+enum class direction : unsigned char { read, write };
+
+/// An established, ready byte stream. Wrapping streams (encryption, framing) implement the same
+/// interface over another stream.
+/// Thread safety: write_some() may be called in any one thread while another reads; everything else
+/// in the thread of the stream's I/O context. close() must not run beside write_some().
+/// Errors: values; nothing throws.
+class stream {
+public:
+    using wait_handler = std::function<void(const error_code&)>;
+
+    virtual ~stream() = default;
+    /// Reads what is there, without waiting.
+    virtual io_result read_some(const iovec* buffers, int count) noexcept = 0;
+    /// Writes what fits, without waiting.
+    virtual io_result write_some(const iovec* buffers, int count) noexcept = 0;
+    /// Calls `handler` in the I/O thread once read_some() or write_some() is worth calling again.
+    virtual void async_wait(direction which, wait_handler handler) = 0;
+    /// Says that nothing more will be written, and throws away what has arrived unread: closing with
+    /// unread input would make the kernel discard output that is still on its way.
+    virtual void shutdown() noexcept = 0;
+    /// Ends everything; pending waits are completed with operation_aborted.
+    virtual void close() noexcept = 0;
+    /// The file descriptor, for monitoring and ZMQ_SRCFD; -1 if there is none.
+    virtual int descriptor() const noexcept = 0;
+    /// Numeric address of the other side without scheme ("127.0.0.1"), as Peer-Address shows it.
+    virtual std::string peer_address() const = 0;
+};
+
+} // namespace zlink::transport

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0
+// DEALER and ROUTER: routing ids, unknown and full peers, duplicates, probes.
+#include "support/fixture.hpp"
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+configuration with_id(const std::string& id) {
+    return [id](test_socket& socket) { socket.set(ZMQ_ROUTING_ID, id); };
+}
+
+class DealerRouter : public transport_test {
+protected:
+    test_socket named_dealer(const std::string& address, const std::string& id) {
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.set(ZMQ_ROUTING_ID, id);
+        dealer.connect(address);
+        return dealer;
+    }
+};
+
+TEST_P(DealerRouter, a_dealer_sends_in_turn_and_receives_from_all) {
+    test_socket dealer(context_, ZMQ_DEALER);
+    std::vector<test_socket> peers;
+    for (int index = 0; index < 3; ++index) {
+        peers.emplace_back(context_, ZMQ_DEALER);
+        dealer.connect(peers.back().bind_and_resolve(fresh_bind_address(GetParam())));
+    }
+    for (int index = 0; index < 6; ++index)
+        dealer.send(std::to_string(index));
+    for (int index = 0; index < 6; ++index) {
+        EXPECT_EQ(std::to_string(index), peers[index % 3].recv());
+        peers[index % 3].send("reply");
+    }
+    for (int index = 0; index < 6; ++index)
+        EXPECT_EQ("reply", dealer.recv());
+}
+
+TEST_P(DealerRouter, the_announced_id_is_the_first_part) {
+    auto [router, dealer, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER, {}, with_id("alice"));
+    dealer.send_parts({"hello", "", "world"});
+    EXPECT_EQ((parts{"alice", "hello", "", "world"}), router.recv_parts());
+    router.send_parts({"alice", "and", "back"});
+    EXPECT_EQ((parts{"and", "back"}), dealer.recv_parts());
+}
+
+TEST_P(DealerRouter, ids_may_have_255_arbitrary_bytes) {
+    std::string id;
+    for (int value = 255; value > 0; --value)
+        id.push_back(static_cast<char>(value));
+    auto [router, dealer, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER, {}, with_id(id));
+    dealer.send("x");
+    EXPECT_EQ((parts{id, "x"}), router.recv_parts());
+    router.send_parts({id, "y"});
+    EXPECT_EQ("y", dealer.recv());
+}
+
+TEST_P(DealerRouter, automatic_ids_are_five_bytes_and_differ) {
+    test_socket router(context_, ZMQ_ROUTER);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    std::vector<std::string> ids;
+    std::vector<test_socket> dealers;
+    for (int index = 0; index < 5; ++index) {
+        dealers.emplace_back(context_, ZMQ_DEALER);
+        dealers.back().connect(address);
+        dealers.back().send("x");
+        ids.push_back(router.recv_parts().front());
+        EXPECT_EQ(5u, ids.back().size());
+        EXPECT_EQ('\0', ids.back()[0]);
+    }
+    for (int index = 4; index >= 0; --index)
+        router.send_parts({ids[index], std::to_string(index)});
+    for (int index = 0; index < 5; ++index)
+        EXPECT_EQ(std::to_string(index), dealers[index].recv());
+}
+
+TEST_P(DealerRouter, a_message_to_an_unknown_peer_is_dropped) {
+    auto [router, dealer, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER, {}, with_id("known"));
+    dealer.send("x");
+    router.recv_parts();
+    router.send_parts({"unknown", "lost", "parts"});
+    router.send_parts({"known", "arrives"});
+    EXPECT_EQ(parts{"arrives"}, dealer.recv_parts());
+}
+
+TEST_P(DealerRouter, a_mandatory_router_reports_an_unknown_peer) {
+    auto [router, dealer, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER, {}, with_id("known"));
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    dealer.send("x");
+    router.recv_parts();
+    EXPECT_TRUE(fails_with(EHOSTUNREACH, zmq_send(router, "unknown", 7, ZMQ_SNDMORE)));
+    router.send_parts({"known", "arrives"});
+    EXPECT_EQ("arrives", dealer.recv());
+}
+
+TEST_P(DealerRouter, a_message_that_is_only_an_id_is_ignored) {
+    auto [router, dealer, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER, {}, with_id("known"));
+    dealer.send("x");
+    router.recv_parts();
+    EXPECT_EQ(5, zmq_send(router, "known", 5, 0));
+    EXPECT_EQ(7, zmq_send(router, "unknown", 7, 0));
+    router.send_parts({"known", "arrives"});
+    EXPECT_EQ("arrives", dealer.recv());
+}
+
+TEST_P(DealerRouter, a_second_peer_with_the_same_id_is_ignored) {
+    test_socket router(context_, ZMQ_ROUTER);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket first = named_dealer(address, "same");
+    first.send("first");
+    EXPECT_EQ((parts{"same", "first"}), router.recv_parts());
+    test_socket second = named_dealer(address, "same");
+    second.send("second");
+    EXPECT_FALSE(router.readable(quiet_window));
+    router.send_parts({"same", "still yours"});
+    EXPECT_EQ("still yours", first.recv());
+    EXPECT_FALSE(second.readable(1ms));
+}
+
+TEST_P(DealerRouter, a_second_peer_takes_the_id_over_if_allowed) {
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_HANDOVER, 1);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket first = named_dealer(address, "same");
+    first.send("first");
+    EXPECT_EQ((parts{"same", "first"}), router.recv_parts());
+    test_socket second = named_dealer(address, "same");
+    second.send("second");
+    EXPECT_EQ((parts{"same", "second"}), router.recv_parts());
+    router.send_parts({"same", "yours now"});
+    EXPECT_EQ("yours now", second.recv());
+    EXPECT_FALSE(first.readable(1ms));
+}
+
+TEST_P(DealerRouter, an_id_is_free_when_its_owner_has_left) {
+    test_socket router(context_, ZMQ_ROUTER);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (int round = 0; round < 5; ++round) {
+        // The router notices the end of the last owner in its own time; until then a newcomer is ignored.
+        ASSERT_TRUE(wait_until([&] {
+            test_socket dealer = named_dealer(address, "same");
+            dealer.send("mine?");
+            if (!router.readable(50ms))
+                return false;
+            EXPECT_EQ((parts{"same", "mine?"}), router.recv_parts());
+            router.send_parts({"same", "yours"});
+            EXPECT_EQ("yours", dealer.recv());
+            return true;
+        })) << round;
+    }
+}
+
+TEST_P(DealerRouter, a_probe_announces_the_peer_with_an_empty_message) {
+    auto [router, dealer, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER, {}, [](test_socket& socket) {
+            socket.set(ZMQ_ROUTING_ID, "prober");
+            socket.set(ZMQ_PROBE_ROUTER, 1);
+        });
+    EXPECT_EQ((parts{"prober", ""}), router.recv_parts());
+    router.send_parts({"prober", "seen"});
+    EXPECT_EQ("seen", dealer.recv());
+}
+
+TEST_P(DealerRouter, routers_find_each_other_by_a_probe) {
+    test_socket left(context_, ZMQ_ROUTER);
+    test_socket right(context_, ZMQ_ROUTER);
+    left.set(ZMQ_ROUTING_ID, "left");
+    right.set(ZMQ_ROUTING_ID, "right");
+    right.set(ZMQ_PROBE_ROUTER, 1);
+    right.connect(left.bind_and_resolve(fresh_bind_address(GetParam())));
+    EXPECT_EQ((parts{"right", ""}), left.recv_parts());
+    left.send_parts({"right", "hello"});
+    EXPECT_EQ((parts{"left", "hello"}), right.recv_parts());
+}
+
+TEST_P(DealerRouter, a_connection_can_be_named_by_the_connecting_router) {
+    test_socket left(context_, ZMQ_ROUTER);
+    test_socket right(context_, ZMQ_ROUTER);
+    left.set(ZMQ_ROUTING_ID, "announced");
+    right.set(ZMQ_CONNECT_ROUTING_ID, "chosen");
+    right.set(ZMQ_ROUTER_MANDATORY, 1);
+    right.set(ZMQ_ROUTING_ID, "right");
+    right.connect(left.bind_and_resolve(fresh_bind_address(GetParam())));
+    right.send_parts({"chosen", "hello"});
+    EXPECT_EQ((parts{"right", "hello"}), left.recv_parts());
+    left.send_parts({"right", "reply"});
+    EXPECT_EQ((parts{"chosen", "reply"}), right.recv_parts());
+    EXPECT_TRUE(fails_with(EHOSTUNREACH, zmq_send(right, "announced", 9, ZMQ_SNDMORE)));
+}
+
+TEST_P(DealerRouter, a_full_peer_loses_messages_without_stopping_the_router) {
+    auto [router, dealer, address] = link(
+        context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER,
+        [](test_socket& socket) { socket.set(ZMQ_SNDHWM, 2); },
+        [](test_socket& socket) {
+            socket.set(ZMQ_RCVHWM, 2);
+            socket.set(ZMQ_ROUTING_ID, "slow");
+        });
+    dealer.send("x");
+    router.recv_parts();
+    const std::string body(50'000, 'r');
+    constexpr int sent = 1000;
+    for (int index = 0; index < sent; ++index)
+        router.send_parts({"slow", std::to_string(index), body});
+    int received = 0;
+    int last = -1;
+    while (const auto message = dealer.try_recv_parts()) {
+        ASSERT_EQ(2u, message->size());
+        EXPECT_EQ(body, message->back());
+        EXPECT_LT(last, std::stoi(message->front()));
+        last = std::stoi(message->front());
+        ++received;
+    }
+    EXPECT_LT(0, received);
+    EXPECT_GT(sent, received);
+}
+
+TEST_P(DealerRouter, a_mandatory_router_waits_for_a_full_peer) {
+    auto [router, dealer, address] = link(
+        context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER,
+        [](test_socket& socket) {
+            socket.set(ZMQ_SNDHWM, 2);
+            socket.set(ZMQ_ROUTER_MANDATORY, 1);
+            socket.set(ZMQ_SNDTIMEO, 50);
+        },
+        [](test_socket& socket) {
+            socket.set(ZMQ_RCVHWM, 2);
+            socket.set(ZMQ_ROUTING_ID, "slow");
+        });
+    dealer.send("x");
+    router.recv_parts();
+    const std::string body(50'000, 'r');
+    int accepted = 0;
+    while (zmq_send(router, "slow", 4, ZMQ_SNDMORE) > 0) {
+        router.send(body);
+        ASSERT_GT(100'000, ++accepted);
+    }
+    EXPECT_EQ(EAGAIN, zmq_errno());
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_send(router, "slow", 4, ZMQ_SNDMORE | ZMQ_DONTWAIT)));
+    EXPECT_EQ(0, router.events() & ZMQ_POLLOUT);
+    for (int index = 0; index < accepted; ++index)
+        EXPECT_EQ(body, dealer.recv());
+    EXPECT_TRUE(router.writable());
+}
+
+TEST_P(DealerRouter, reads_from_all_peers) {
+    constexpr int peers = 10;
+    constexpr int each = 20;
+    test_socket router(context_, ZMQ_ROUTER);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    std::vector<test_socket> dealers;
+    for (int index = 0; index < peers; ++index) {
+        dealers.push_back(named_dealer(address, std::string(1, static_cast<char>('a' + index))));
+        for (int number = 0; number < each; ++number)
+            dealers.back().send_parts({std::to_string(number), "tail"});
+    }
+    std::vector<int> next(peers, 0);
+    for (int index = 0; index < peers * each; ++index) {
+        const parts message = router.recv_parts();
+        ASSERT_EQ(3u, message.size());
+        EXPECT_EQ(std::to_string(next[message[0][0] - 'a']++), message[1]);
+    }
+    EXPECT_EQ(std::vector<int>(peers, each), next);
+}
+
+ZLINK_ALL_TRANSPORTS(DealerRouter);
+
+TEST(RouterEvents, are_always_writable_unless_mandatory) {
+    test_context context;
+    test_socket router(context, ZMQ_ROUTER);
+    EXPECT_NE(0, router.events() & ZMQ_POLLOUT);
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    EXPECT_EQ(0, router.events() & ZMQ_POLLOUT);
+}
+
+TEST(ZlinkOnlyRouter, refuses_to_connect_under_an_id_that_is_taken) {
+    test_context context;
+    test_socket left(context, ZMQ_ROUTER);
+    test_socket right(context, ZMQ_ROUTER);
+    const std::string address = left.bind_and_resolve("tcp://127.0.0.1:*");
+    right.set(ZMQ_CONNECT_ROUTING_ID, "taken");
+    right.connect(address);
+    right.set(ZMQ_CONNECT_ROUTING_ID, "taken");
+    EXPECT_TRUE(fails_with(EINVAL, zmq_connect(right, address.c_str())));
+}
+
+}  // namespace
+}  // namespace zlink::test

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// Binding and connecting: which addresses are good, which errors the others give, and what is reported back.
+#include "support/fixture.hpp"
+
+#include <sys/stat.h>
+
+namespace zlink::test {
+namespace {
+
+class Endpoints : public ::testing::Test {
+protected:
+    test_context context_;
+    test_socket socket_{context_, ZMQ_DEALER};
+};
+
+TEST_F(Endpoints, bind_refuses_malformed_addresses) {
+    for (const char* address :
+         {"", "tcp", "tcp://", "://x", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:http",
+          "tcp://127.0.0.1:65536", "tcp://127.0.0.1:*/abc", "ipc://@"})
+        EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket_, address))) << address;
+}
+
+TEST_F(Endpoints, unknown_transports_are_not_supported) {
+    for (const char* address : {"TCP://127.0.0.1:*", "foo://bar", "Inproc://x"}) {
+        EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_bind(socket_, address))) << address;
+        EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_connect(socket_, address))) << address;
+        EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_unbind(socket_, address))) << address;
+        EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_disconnect(socket_, address))) << address;
+    }
+}
+
+TEST_F(Endpoints, udp_is_not_for_this_type) {
+    EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_bind(socket_, "udp://127.0.0.1:5555")));
+    EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_connect(socket_, "udp://127.0.0.1:5555")));
+}
+
+TEST_F(Endpoints, bind_refuses_addresses_of_other_machines) {
+    EXPECT_TRUE(fails_with(ENODEV, zmq_bind(socket_, "tcp://no-such-interface:*")));
+    EXPECT_TRUE(fails_with(ENODEV, zmq_bind(socket_, "tcp://[::1]:*")));
+    EXPECT_TRUE(fails_with(EADDRNOTAVAIL, zmq_bind(socket_, "tcp://192.0.2.1:*")));
+}
+
+TEST_F(Endpoints, bind_refuses_bad_paths) {
+    const std::string directory = scratch_directory();
+    const std::string too_long = "ipc://" + directory + "/" + std::string(108, 'p');
+    EXPECT_TRUE(fails_with(ENAMETOOLONG, zmq_bind(socket_, too_long.c_str())));
+    EXPECT_TRUE(fails_with(ENAMETOOLONG, zmq_connect(socket_, too_long.c_str())));
+    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(socket_, ("ipc://" + directory).c_str())));
+    const std::string nowhere = "ipc://" + directory + "/missing/socket";
+    EXPECT_TRUE(fails_with(ENOENT, zmq_bind(socket_, nowhere.c_str())));
+}
+
+TEST_F(Endpoints, connect_refuses_malformed_addresses) {
+    for (const char* address :
+         {"", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:*",
+          "tcp://127.0.0.1:http", "tcp://*:5555", "tcp://local host:5555", "tcp://_name:5555",
+          "tcp://local/host:5555", "ipc://@"})
+        EXPECT_TRUE(fails_with(EINVAL, zmq_connect(socket_, address))) << address;
+}
+
+TEST_F(Endpoints, connect_leaves_names_to_be_resolved_later) {
+    EXPECT_EQ(0, zmq_connect(socket_, "tcp://name.invalid:5555"));
+    EXPECT_EQ(0, zmq_connect(socket_, "inproc://not-bound-yet"));
+}
+
+TEST_F(Endpoints, unbind_and_disconnect_want_a_known_address) {
+    EXPECT_TRUE(fails_with(EINVAL, zmq_unbind(socket_, nullptr)));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_disconnect(socket_, nullptr)));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_unbind(socket_, "tcp://")));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_disconnect(socket_, "tcp")));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, "tcp://127.0.0.1:5555")));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket_, "tcp://127.0.0.1:5555")));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, "inproc://nothing")));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket_, "inproc://nothing")));
+}
+
+TEST(ZlinkOnlyEndpoints, null_is_no_address) {
+    test_context context;
+    test_socket socket(context, ZMQ_DEALER);
+    EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, nullptr)));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_connect(socket, nullptr)));
+}
+
+TEST(ZlinkOnlyEndpoints, ports_do_not_wrap_around) {
+    test_context context;
+    test_socket socket(context, ZMQ_DEALER);
+    EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, "tcp://127.0.0.1:-1")));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, "tcp://127.0.0.1:70000")));
+}
+
+TEST_F(Endpoints, wildcard_ports_are_reported_resolved) {
+    for (const char* address : {"tcp://127.0.0.1:*", "tcp://127.0.0.1:0", "tcp://lo:*"}) {
+        const std::string resolved = socket_.bind_and_resolve(address);
+        EXPECT_EQ(0u, resolved.find("tcp://127.0.0.1:")) << resolved;
+        EXPECT_LT(0, std::stoi(resolved.substr(resolved.rfind(':') + 1)));
+    }
+    EXPECT_EQ(0u, socket_.bind_and_resolve("tcp://*:*").find("tcp://0.0.0.0:"));
+}
+
+// Release 4.3.4 of the original fails here on machines without IPv6; 4.3.5 does not.
+TEST_F(Endpoints, names_of_this_machine_can_be_bound) {
+    EXPECT_EQ(0u, socket_.bind_and_resolve("tcp://localhost:*").find("tcp://127.0.0.1:"));
+}
+
+TEST_F(Endpoints, the_last_endpoint_is_that_of_the_last_success) {
+    const std::string first = socket_.bind_and_resolve("tcp://127.0.0.1:*");
+    EXPECT_EQ("inproc://second", socket_.bind_and_resolve("inproc://second"));
+    EXPECT_NE(0, zmq_bind(socket_, "tcp://127.0.0.1:http"));
+    EXPECT_EQ("inproc://second", socket_.last_endpoint());
+    test_socket other(context_, ZMQ_DEALER);
+    other.connect(first);
+    EXPECT_EQ(first, other.last_endpoint());
+}
+
+TEST_F(Endpoints, an_ipc_wildcard_makes_a_socket_of_its_own) {
+    const std::string address = socket_.bind_and_resolve("ipc://*");
+    const std::string path = address.substr(6);
+    struct stat info {};
+    ASSERT_EQ(0, ::stat(path.c_str(), &info)) << address;
+    EXPECT_TRUE(S_ISSOCK(info.st_mode));
+    test_socket peer(context_, ZMQ_DEALER);
+    peer.connect(address);
+    peer.send("via wildcard");
+    EXPECT_EQ("via wildcard", socket_.recv());
+    socket_.unbind(address);
+    EXPECT_TRUE(wait_until([&] { return ::stat(path.c_str(), &info) != 0; }));
+}
+
+TEST_F(Endpoints, an_abstract_ipc_name_is_no_file) {
+    const std::string address = "ipc://@" + scratch_directory() + "-abstract";
+    EXPECT_EQ(address, socket_.bind_and_resolve(address));
+    test_socket second(context_, ZMQ_DEALER);
+    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(second, address.c_str())));
+    second.connect(address);
+    second.send("abstract");
+    EXPECT_EQ("abstract", socket_.recv());
+}
+
+TEST_F(Endpoints, a_left_over_socket_file_is_replaced) {
+    const std::string address = known_address(transport::ipc);
+    test_socket first(context_, ZMQ_DEALER);
+    first.bind(address);
+    socket_.bind(address);
+    test_socket peer(context_, ZMQ_DEALER);
+    peer.connect(address);
+    peer.send("to the newcomer");
+    EXPECT_EQ("to the newcomer", socket_.recv());
+}
+
+TEST_F(Endpoints, ipv6_addresses_work_when_enabled) {
+    socket_.set(ZMQ_IPV6, 1);
+    if (zmq_bind(socket_, "tcp://[::1]:*") != 0)
+        GTEST_SKIP() << "no IPv6 loopback here";
+    const std::string address = socket_.last_endpoint();
+    EXPECT_EQ(0u, address.find("tcp://[::1]:"));
+    test_socket peer(context_, ZMQ_DEALER);
+    peer.set(ZMQ_IPV6, 1);
+    peer.connect(address);
+    peer.send("six");
+    EXPECT_EQ("six", socket_.recv());
+}
+
+TEST_F(Endpoints, a_source_address_may_be_given) {
+    const std::string address = socket_.bind_and_resolve("tcp://127.0.0.1:*");
+    test_socket peer(context_, ZMQ_DEALER);
+    peer.connect("tcp://127.0.0.1:0;" + address.substr(6));
+    peer.send("from a chosen source");
+    EXPECT_EQ("from a chosen source", socket_.recv());
+}
+
+class EndpointsOver : public transport_test {};
+
+TEST_P(EndpointsOver, an_address_cannot_be_bound_twice) {
+    if (GetParam() == transport::ipc)
+        GTEST_SKIP() << "a named socket file is taken over";
+    test_socket first(context_, ZMQ_PAIR);
+    const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
+    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(first, address.c_str())));
+    test_socket second(context_, ZMQ_PAIR);
+    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(second, address.c_str())));
+}
+
+TEST_P(EndpointsOver, an_address_is_free_again_after_unbind) {
+    test_socket first(context_, ZMQ_PULL);
+    const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
+    first.unbind(address);
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(first, address.c_str())));
+    test_socket second(context_, ZMQ_PULL);
+    EXPECT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }));
+    test_socket peer(context_, ZMQ_PUSH);
+    peer.connect(address);
+    peer.send("to the second");
+    EXPECT_EQ("to the second", second.recv());
+}
+
+TEST_P(EndpointsOver, an_address_is_free_again_after_close) {
+    test_socket first(context_, ZMQ_PULL);
+    const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
+    first.close();
+    test_socket second(context_, ZMQ_PULL);
+    EXPECT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }));
+}
+
+TEST_P(EndpointsOver, disconnecting_twice_fails) {
+    auto [bound, peer, address] = link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+    peer.disconnect(address);
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(peer, address.c_str())));
+}
+
+TEST_P(EndpointsOver, one_socket_may_bind_and_connect_many_endpoints) {
+    test_socket hub(context_, ZMQ_PULL);
+    std::vector<test_socket> sources(6);
+    for (std::size_t index = 0; index < sources.size(); ++index) {
+        sources[index] = test_socket(context_, ZMQ_PUSH);
+        if (index % 2 == 0)
+            sources[index].connect(hub.bind_and_resolve(fresh_bind_address(GetParam())));
+        else
+            hub.connect(sources[index].bind_and_resolve(fresh_bind_address(GetParam())));
+        sources[index].send("1");
+    }
+    for (std::size_t index = 0; index < sources.size(); ++index)
+        EXPECT_EQ("1", hub.recv());
+}
+
+TEST_P(EndpointsOver, a_socket_may_connect_to_itself) {
+    test_socket socket(context_, ZMQ_ROUTER);
+    const std::string address = socket.bind_and_resolve(fresh_bind_address(GetParam()));
+    socket.set(ZMQ_CONNECT_ROUTING_ID, "myself");
+    socket.connect(address);
+    socket.send_parts({"myself", "talking"});
+    EXPECT_EQ("talking", socket.recv_parts().back());
+}
+
+ZLINK_ALL_TRANSPORTS(EndpointsOver);
+
+class ConnectTwice : public transport_test {
+protected:
+    /// Number of connections made by connecting twice, seen by what a bound socket gets of one broadcast
+    /// or, for the types that balance, by the peers it can tell apart.
+    bool second_connect_is_ignored(int type) {
+        test_socket bound(context_, ZMQ_ROUTER);
+        const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+        test_socket peer(context_, type);
+        peer.connect(address);
+        peer.connect(address);
+        for (int index = 0; index < 2; ++index)
+            peer.send("x");
+        const std::string first = bound.recv_parts().front();
+        return first == bound.recv_parts().front();
+    }
+};
+
+TEST_P(ConnectTwice, is_ignored_by_dealers) {
+    EXPECT_TRUE(second_connect_is_ignored(ZMQ_DEALER));
+}
+
+TEST_P(ConnectTwice, makes_a_second_connection_of_a_push_socket) {
+    test_socket sink(context_, ZMQ_PULL);
+    const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket source(context_, ZMQ_PUSH);
+    source.connect(address);
+    source.connect(address);
+    source.send("one way");
+    source.send("or the other");
+    EXPECT_TRUE(sink.readable());
+    sink.recv();
+    sink.recv();
+    source.disconnect(address);
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(source, address.c_str())));
+    EXPECT_TRUE(wait_until([&] { return !source.try_send("nowhere"); }));
+}
+
+ZLINK_WIRE_TRANSPORTS(ConnectTwice);
+
+}  // namespace
+}  // namespace zlink::test

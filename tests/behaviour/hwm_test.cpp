@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// High-water marks, where their effect is exact, and that a mark never loses messages where the pattern blocks.
+#include "support/fixture.hpp"
+
+#include <thread>
+
+namespace zlink::test {
+namespace {
+
+configuration with_hwm(int option, int hwm) {
+    return [option, hwm](test_socket& socket) { socket.set(option, hwm); };
+}
+
+class UnconnectedHwm : public ::testing::TestWithParam<std::tuple<transport, int, int>> {};
+
+TEST_P(UnconnectedHwm, is_exactly_the_number_of_messages_that_are_queued) {
+    const auto [kind, type, hwm] = GetParam();
+    test_context context;
+    test_socket socket(context, type);
+    socket.set(ZMQ_SNDHWM, hwm);
+    socket.connect(known_address(kind));
+    EXPECT_EQ(hwm, socket.send_until_full("x", 10'000));
+    EXPECT_EQ(0, socket.events() & ZMQ_POLLOUT);
+}
+
+std::string name_of_unconnected(const ::testing::TestParamInfo<UnconnectedHwm::ParamType>& info) {
+    const auto [kind, type, hwm] = info.param;
+    return std::string(name_of(kind)) + "_type" + std::to_string(type) + "_hwm" +
+           std::to_string(hwm);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, UnconnectedHwm,
+                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc,
+                                                              transport::inproc),
+                                            ::testing::Values(ZMQ_PUSH, ZMQ_DEALER, ZMQ_PAIR),
+                                            ::testing::Values(1, 2, 5, 1000)),
+                         name_of_unconnected);
+
+class Hwm : public transport_test {};
+
+TEST_P(Hwm, of_zero_means_no_limit) {
+    test_socket socket(context_, ZMQ_PUSH);
+    socket.set(ZMQ_SNDHWM, 0);
+    socket.connect(known_address(GetParam()));
+    EXPECT_EQ(20'000, socket.send_until_full("x", 20'000));
+}
+
+TEST_P(Hwm, counts_a_multipart_message_as_one) {
+    test_socket socket(context_, ZMQ_PUSH);
+    socket.set(ZMQ_SNDHWM, 3);
+    socket.set(ZMQ_SNDTIMEO, 0);
+    socket.connect(known_address(GetParam()));
+    for (int index = 0; index < 3; ++index)
+        socket.send_parts({"a", "b", "c", "d", "e"});
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "a", 1, ZMQ_SNDMORE)));
+}
+
+TEST_P(Hwm, lets_a_started_message_be_completed) {
+    test_socket sink(context_, ZMQ_PULL);
+    test_socket socket(context_, ZMQ_PUSH);
+    socket.set(ZMQ_SNDHWM, 1);
+    socket.set(ZMQ_SNDTIMEO, 0);
+    const std::string address = known_address(GetParam());
+    socket.connect(address);
+    const parts message(100, "part");
+    socket.send_parts(message);
+    sink.bind(address);
+    EXPECT_EQ(message, sink.recv_parts());
+}
+
+TEST_P(Hwm, accepts_at_least_the_senders_limit_before_the_receiver_reads) {
+    auto [bound, peer, address] =
+        link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 3),
+             with_hwm(ZMQ_SNDHWM, 7));
+    EXPECT_LE(7, peer.send_until_full("x", 7));
+}
+
+TEST_P(Hwm, blocks_the_sender_until_the_receiver_reads) {
+    const std::string body(10'000, 'b');
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR,
+                                               with_hwm(ZMQ_RCVHWM, 1), with_hwm(ZMQ_SNDHWM, 1));
+    peer.set(ZMQ_SNDTIMEO, 50);
+    int accepted = 0;
+    while (zmq_send(peer, body.data(), body.size(), 0) > 0)
+        ASSERT_GT(100'000, ++accepted);
+    EXPECT_EQ(EAGAIN, zmq_errno());
+    for (int index = 0; index < accepted; ++index)
+        ASSERT_EQ(body.size(), bound.recv().size());
+    EXPECT_TRUE(peer.writable());
+    peer.send("flows again");
+    EXPECT_EQ("flows again", bound.recv());
+}
+
+class TinyHwm : public ::testing::TestWithParam<std::tuple<transport, int>> {};
+
+TEST_P(TinyHwm, passes_thousands_of_messages_in_order) {
+    const auto [kind, hwm] = GetParam();
+    constexpr int count = 3000;
+    test_context context;
+    auto [bound, peer, address] = link(context, kind, ZMQ_PULL, ZMQ_PUSH,
+                                       with_hwm(ZMQ_RCVHWM, hwm), with_hwm(ZMQ_SNDHWM, hwm));
+    std::thread sending([&sender = peer] {
+        for (int index = 0; index < count; ++index)
+            sender.send(std::to_string(index));
+    });
+    for (int index = 0; index < count; ++index)
+        EXPECT_EQ(std::to_string(index), bound.recv());
+    sending.join();
+}
+
+std::string name_of_tiny(const ::testing::TestParamInfo<TinyHwm::ParamType>& info) {
+    return std::string(name_of(std::get<0>(info.param))) + "_" +
+           std::to_string(std::get<1>(info.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, TinyHwm,
+                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc,
+                                                              transport::inproc),
+                                            ::testing::Values(1, 2, 3)),
+                         name_of_tiny);
+
+ZLINK_ALL_TRANSPORTS(Hwm);
+
+TEST(InprocHwm, is_the_sum_of_both_sides) {
+    for (const auto& [send_hwm, receive_hwm] : {std::pair{1, 1}, {5, 3}, {3, 5}, {100, 1000}}) {
+        test_context context;
+        auto [bound, peer, address] =
+            link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, receive_hwm),
+                 with_hwm(ZMQ_SNDHWM, send_hwm));
+        EXPECT_EQ(send_hwm + receive_hwm, peer.send_until_full("x", 5000));
+    }
+}
+
+TEST(InprocHwm, is_the_sum_in_the_other_direction_too) {
+    test_context context;
+    auto [bound, peer, address] =
+        link(context, transport::inproc, ZMQ_PUSH, ZMQ_PULL, with_hwm(ZMQ_SNDHWM, 4),
+             with_hwm(ZMQ_RCVHWM, 6));
+    ASSERT_TRUE(bound.writable());
+    EXPECT_EQ(10, bound.send_until_full("x", 5000));
+}
+
+TEST(InprocHwm, is_unlimited_if_one_side_is) {
+    for (const auto& [send_hwm, receive_hwm] : {std::pair{0, 1}, {1, 0}, {0, 0}}) {
+        test_context context;
+        auto [bound, peer, address] =
+            link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, receive_hwm),
+                 with_hwm(ZMQ_SNDHWM, send_hwm));
+        EXPECT_EQ(5000, peer.send_until_full("x", 5000));
+    }
+}
+
+TEST(InprocHwm, is_the_senders_until_the_name_is_bound) {
+    test_context context;
+    test_socket sender(context, ZMQ_PUSH);
+    test_socket receiver(context, ZMQ_PULL);
+    sender.set(ZMQ_SNDHWM, 4);
+    receiver.set(ZMQ_RCVHWM, 6);
+    sender.connect("inproc://later");
+    EXPECT_EQ(4, sender.send_until_full("x", 100));
+    receiver.bind("inproc://later");
+    EXPECT_TRUE(receiver.readable());
+    int more = 0;
+    wait_until([&] { return sender.try_send("x") && ++more == 6; });
+    EXPECT_EQ(6, more);
+    EXPECT_FALSE(sender.try_send("x"));
+}
+
+TEST(InprocHwm, frees_the_pipe_at_the_low_water_mark) {
+    test_context context;
+    auto [bound, peer, address] =
+        link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 4),
+             with_hwm(ZMQ_SNDHWM, 4));
+    ASSERT_EQ(8, peer.send_until_full("x", 100));
+    for (int index = 0; index < 3; ++index)
+        bound.recv();
+    EXPECT_FALSE(peer.writable(quiet_window));
+    bound.recv();
+    EXPECT_TRUE(peer.writable());
+    EXPECT_EQ(4, peer.send_until_full("x", 100));
+}
+
+TEST(HwmAtRunTime, can_be_lowered) {
+    test_context context;
+    test_socket socket(context, ZMQ_PUSH);
+    socket.set(ZMQ_SNDHWM, 100);
+    socket.connect(known_address(transport::tcp));
+    socket.set(ZMQ_SNDHWM, 5);
+    EXPECT_EQ(5, socket.send_until_full("x", 1000));
+}
+
+TEST(HwmAtRunTime, can_be_raised_before_the_pipe_is_full) {
+    test_context context;
+    auto [bound, peer, address] =
+        link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 1),
+             with_hwm(ZMQ_SNDHWM, 1));
+    peer.send("first");
+    peer.set(ZMQ_SNDHWM, 10);
+    EXPECT_EQ(10, peer.send_until_full("x", 1000));
+}
+
+TEST(HwmAtRunTime, keeps_what_is_queued_when_lowered) {
+    test_context context;
+    auto [bound, peer, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
+    for (int index = 0; index < 50; ++index)
+        peer.send(std::to_string(index));
+    peer.set(ZMQ_SNDHWM, 1);
+    bound.set(ZMQ_RCVHWM, 1);
+    for (int index = 0; index < 50; ++index)
+        EXPECT_EQ(std::to_string(index), bound.recv());
+    EXPECT_TRUE(peer.writable());
+}
+
+TEST(ZlinkOnlyHwmAtRunTime, a_full_pipe_is_writable_as_soon_as_the_limit_is_raised) {
+    test_context context;
+    test_socket socket(context, ZMQ_PUSH);
+    socket.set(ZMQ_SNDHWM, 5);
+    socket.connect(known_address(transport::tcp));
+    ASSERT_EQ(5, socket.send_until_full("x", 100));
+    socket.set(ZMQ_SNDHWM, 8);
+    EXPECT_TRUE(socket.writable());
+    EXPECT_EQ(3, socket.send_until_full("x", 100));
+}
+
+}  // namespace
+}  // namespace zlink::test

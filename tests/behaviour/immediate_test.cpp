@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// IMMEDIATE: nothing is queued for a peer that is not there.
+#include "support/fixture.hpp"
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Immediate : public transport_test {
+protected:
+    test_socket source(int type) {
+        test_socket socket(context_, type);
+        socket.set(ZMQ_IMMEDIATE, 1);
+        socket.set(ZMQ_RECONNECT_IVL, 5);
+        return socket;
+    }
+};
+
+TEST_P(Immediate, without_it_messages_are_queued_for_absent_peers) {
+    test_socket absent_first(context_, ZMQ_PUSH);
+    test_socket sink(context_, ZMQ_PULL);
+    absent_first.connect(known_address(GetParam()));
+    absent_first.connect(sink.bind_and_resolve(fresh_bind_address(GetParam())));
+    for (int index = 0; index < 10; ++index)
+        absent_first.send("x");
+    for (int index = 0; index < 5; ++index)
+        EXPECT_EQ("x", sink.recv());
+    EXPECT_FALSE(sink.readable(quiet_window));
+}
+
+TEST_P(Immediate, messages_go_only_to_peers_that_are_there) {
+    test_socket socket = source(ZMQ_PUSH);
+    test_socket sink(context_, ZMQ_PULL);
+    socket.connect(known_address(GetParam()));
+    socket.connect(sink.bind_and_resolve(fresh_bind_address(GetParam())));
+    for (int index = 0; index < 10; ++index)
+        socket.send(std::to_string(index));
+    for (int index = 0; index < 10; ++index)
+        EXPECT_EQ(std::to_string(index), sink.recv());
+}
+
+TEST_P(Immediate, sending_waits_until_the_peer_is_there) {
+    for (const auto& [type, sink_type] :
+         {std::pair{ZMQ_PUSH, ZMQ_PULL}, {ZMQ_DEALER, ZMQ_ROUTER}, {ZMQ_REQ, ZMQ_ROUTER}}) {
+        test_socket socket = source(type);
+        const std::string address = known_address(GetParam());
+        socket.connect(address);
+        EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "x", 1, ZMQ_DONTWAIT)));
+        EXPECT_FALSE(socket.writable(5ms));
+        test_socket sink(context_, sink_type);
+        sink.bind(address);
+        EXPECT_TRUE(socket.writable()) << type;
+        socket.send("x");
+        EXPECT_EQ("x", sink.recv_parts().back());
+    }
+}
+
+TEST_P(Immediate, a_lost_peer_makes_sending_wait_again) {
+    const std::string address = known_address(GetParam());
+    test_socket socket = source(ZMQ_DEALER);
+    socket.connect(address);
+    for (int round = 0; round < 3; ++round) {
+        test_socket sink(context_, ZMQ_DEALER);
+        ASSERT_TRUE(wait_until([&] { return zmq_bind(sink, address.c_str()) == 0; }));
+        ASSERT_TRUE(socket.writable());
+        socket.send(std::to_string(round));
+        EXPECT_EQ(std::to_string(round), sink.recv());
+        sink.close();
+        ASSERT_TRUE(wait_until([&] { return (socket.events() & ZMQ_POLLOUT) == 0; }));
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(Immediate);
+
+}  // namespace
+}  // namespace zlink::test

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens to unsent messages when a socket is closed and the context ends.
+#include "support/fixture.hpp"
+
+#include <future>
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Linger : public transport_test {
+protected:
+    /// Connects to nobody, queues a message and closes.
+    static void queue_and_close(test_context& context, const std::string& address, int linger_ms) {
+        test_socket socket(context, ZMQ_PUSH);
+        socket.set(ZMQ_LINGER, linger_ms);
+        socket.set(ZMQ_RECONNECT_IVL, 5);
+        socket.connect(address);
+        socket.send("unsent");
+        const stopwatch clock;
+        socket.close();
+        EXPECT_GT(2000, clock.elapsed_ms());
+    }
+
+    std::string address_ = known_address(GetParam());
+};
+
+TEST_P(Linger, of_zero_drops_at_once) {
+    queue_and_close(context_, address_, 0);
+    const stopwatch clock;
+    context_.term();
+    EXPECT_GT(2000, clock.elapsed_ms());
+}
+
+TEST_P(Linger, of_some_time_is_waited_for_by_term) {
+    queue_and_close(context_, address_, 150);
+    const stopwatch clock;
+    context_.term();
+    EXPECT_LE(100, clock.elapsed_ms());
+}
+
+TEST_P(Linger, without_limit_waits_until_the_peer_came_and_took_it) {
+    queue_and_close(context_, address_, -1);
+    auto ended = std::async(std::launch::async, [this] { context_.term(); });
+    EXPECT_EQ(std::future_status::timeout, ended.wait_for(quiet_window));
+    test_context other;
+    test_socket sink(other, ZMQ_PULL);
+    sink.bind(address_);
+    EXPECT_EQ("unsent", sink.recv());
+    EXPECT_EQ(std::future_status::ready, ended.wait_for(patience));
+}
+
+TEST_P(Linger, is_the_value_at_the_time_of_close) {
+    test_socket socket = test_socket::with_defaults(context_, ZMQ_PUSH);
+    socket.connect(address_);
+    socket.send("unsent");
+    socket.set(ZMQ_LINGER, 0);
+    socket.close();
+    context_.term();
+}
+
+/// One thread sends, closes and ends its context while the other one is still reading.
+void send_close_and_receive(const std::string& address, int count) {
+    test_context receiving;
+    test_socket sink(receiving, ZMQ_PULL);
+    sink.bind(address);
+    auto sender = std::async(std::launch::async, [&] {
+        test_context sending;
+        test_socket source = test_socket::with_defaults(sending, ZMQ_PUSH);
+        source.connect(address);
+        for (int index = 0; index < count; ++index)
+            source.send(std::to_string(index));
+        source.close();
+        sending.term();
+    });
+    for (int index = 0; index < count; ++index)
+        ASSERT_EQ(std::to_string(index), sink.recv());
+    sender.get();
+}
+
+TEST_P(Linger, delivers_everything_sent_before_close_and_term) {
+    for (int round = 0; round < 5; ++round)
+        send_close_and_receive(known_address(GetParam()), 900);
+}
+
+class ZlinkOnlyLinger : public ::testing::TestWithParam<transport> {};
+
+// More than the receiver's high-water mark: the end of the connection must not overtake its data.
+TEST_P(ZlinkOnlyLinger, delivers_everything_to_a_receiver_that_is_behind) {
+    for (int round = 0; round < 5; ++round)
+        send_close_and_receive(known_address(GetParam()), 20'000);
+}
+
+TEST_P(Linger, applies_to_a_disconnected_endpoint) {
+    {
+        test_socket socket = test_socket::with_defaults(context_, ZMQ_PUSH);
+        socket.set(ZMQ_LINGER, 0);
+        socket.connect(address_);
+        socket.send("unsent");
+        socket.disconnect(address_);
+    }
+    const stopwatch clock;
+    context_.term();
+    EXPECT_GT(2000, clock.elapsed_ms());
+}
+
+TEST_P(Linger, delivers_a_large_multipart_message_whole) {
+    test_context receiving;
+    test_socket sink(receiving, ZMQ_PULL);
+    const std::string address = sink.bind_and_resolve(address_);
+    const parts message{std::string(1'000'000, 'a'), "", std::string(500'000, 'b')};
+    {
+        test_socket source = test_socket::with_defaults(context_, ZMQ_PUSH);
+        source.connect(address);
+        source.send_parts(message);
+    }
+    EXPECT_EQ(message, sink.recv_parts());
+}
+
+ZLINK_WIRE_TRANSPORTS(Linger);
+ZLINK_WIRE_TRANSPORTS(ZlinkOnlyLinger);
+
+}  // namespace
+}  // namespace zlink::test

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// A message of several parts arrives as a whole or not at all.
+#include "support/fixture.hpp"
+
+#include <thread>
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Multipart : public transport_test {};
+
+TEST_P(Multipart, is_invisible_until_its_last_part_was_sent) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("first", ZMQ_SNDMORE);
+    peer.send(std::string(50'000, 'm'), ZMQ_SNDMORE);
+    EXPECT_FALSE(bound.readable(quiet_window));
+    peer.send("last");
+    EXPECT_EQ(3u, bound.recv_parts().size());
+}
+
+TEST_P(Multipart, may_have_very_many_parts) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    parts message;
+    for (int index = 0; index < 20'000; ++index)
+        message.push_back(std::to_string(index));
+    std::thread sending([&, &socket = peer] { socket.send_parts(message); });
+    EXPECT_EQ(message, bound.recv_parts());
+    sending.join();
+}
+
+TEST_P(Multipart, mixes_parts_of_all_sizes) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    parts message;
+    for (const std::size_t size : {0, 1, 255, 256, 0, 8191, 8192, 65'536, 5, 1'000'000, 0})
+        message.emplace_back(size, static_cast<char>('a' + message.size()));
+    for (int round = 0; round < 3; ++round) {
+        peer.send_parts(message);
+        EXPECT_EQ(message, bound.recv_parts());
+    }
+}
+
+TEST_P(Multipart, is_dropped_when_its_sender_closes_before_the_end) {
+    test_socket sink(context_, ZMQ_PULL);
+    const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
+    {
+        test_socket source(context_, ZMQ_PUSH);
+        source.set(ZMQ_LINGER, 1000);
+        source.connect(address);
+        source.send_parts({"whole", "message"});
+        source.send("unfinished", ZMQ_SNDMORE);
+        source.send("still unfinished", ZMQ_SNDMORE);
+    }
+    EXPECT_EQ((parts{"whole", "message"}), sink.recv_parts());
+    EXPECT_FALSE(sink.readable(quiet_window));
+    test_socket next(context_, ZMQ_PUSH);
+    next.connect(address);
+    next.send_parts({"next", "message"});
+    EXPECT_EQ((parts{"next", "message"}), sink.recv_parts());
+}
+
+TEST_P(Multipart, of_several_senders_are_not_interleaved) {
+    constexpr int senders = 4;
+    constexpr int each = 200;
+    test_socket sink(context_, ZMQ_PULL);
+    const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
+    std::vector<std::thread> threads;
+    for (int sender = 0; sender < senders; ++sender)
+        threads.emplace_back([&, sender] {
+            test_socket source = test_socket::with_defaults(context_, ZMQ_PUSH);
+            source.connect(address);
+            const std::string name = std::to_string(sender);
+            for (int number = 0; number < each; ++number)
+                source.send_parts({name, std::to_string(number), name, std::string(1000, 'x')});
+        });
+    std::vector<int> next(senders, 0);
+    for (int index = 0; index < senders * each; ++index) {
+        const parts message = sink.recv_parts();
+        ASSERT_EQ(4u, message.size());
+        EXPECT_EQ(message[0], message[2]);
+        EXPECT_EQ(std::to_string(next[std::stoul(message[0])]++), message[1]);
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+TEST_P(Multipart, reading_may_stop_in_the_middle_and_go_on_later) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    peer.send_parts({"a", "b", "c"});
+    EXPECT_EQ("a", bound.recv());
+    bound.send("in between");
+    EXPECT_EQ("in between", peer.recv());
+    EXPECT_EQ(1, bound.get(ZMQ_RCVMORE));
+    EXPECT_EQ("b", bound.recv());
+    EXPECT_EQ("c", bound.recv());
+}
+
+TEST_P(Multipart, the_rest_follows_the_peer_that_got_the_first_part) {
+    test_socket source(context_, ZMQ_PUSH);
+    std::vector<test_socket> sinks;
+    for (int index = 0; index < 2; ++index) {
+        sinks.emplace_back(context_, ZMQ_PULL);
+        source.connect(sinks.back().bind_and_resolve(fresh_bind_address(GetParam())));
+    }
+    source.send("a", ZMQ_SNDMORE);
+    sinks.emplace_back(context_, ZMQ_PULL);
+    source.connect(sinks.back().bind_and_resolve(fresh_bind_address(GetParam())));
+    source.send("b", ZMQ_SNDMORE);
+    source.send("c");
+    EXPECT_EQ((parts{"a", "b", "c"}), sinks[0].recv_parts());
+}
+
+TEST_P(Multipart, a_message_after_one_cut_off_by_a_vanished_peer_is_whole) {
+    test_socket source(context_, ZMQ_PUSH);
+    const std::string address = source.bind_and_resolve(fresh_bind_address(GetParam()));
+    {
+        test_socket sink(context_, ZMQ_PULL);
+        sink.connect(address);
+        ASSERT_TRUE(source.writable());
+        source.send("cut", ZMQ_SNDMORE);
+    }
+    test_socket next(context_, ZMQ_PULL);
+    next.connect(address);
+    EXPECT_FALSE(next.readable(quiet_window));
+    zmq_send(source, "off", 3, 0);
+    ASSERT_TRUE(source.writable());
+    source.send_parts({"a", "whole", "one"});
+    parts message = next.recv_parts();
+    EXPECT_EQ((parts{"a", "whole", "one"}), message);
+}
+
+ZLINK_ALL_TRANSPORTS(Multipart);
+
+}  // namespace
+}  // namespace zlink::test

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// zmq_poll over sockets and file descriptors.
+#include "support/fixture.hpp"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <thread>
+
+namespace zlink::test {
+namespace {
+
+/// Two connected descriptors that close themselves.
+class descriptor_pair {
+public:
+    descriptor_pair() {
+        if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()) != 0)
+            throw std::runtime_error("socketpair");
+    }
+    ~descriptor_pair() {
+        ::close(ends_[0]);
+        ::close(ends_[1]);
+    }
+    descriptor_pair(const descriptor_pair&) = delete;
+    descriptor_pair& operator=(const descriptor_pair&) = delete;
+
+    int reader() const { return ends_[0]; }
+    void write() const {
+        if (::write(ends_[1], "x", 1) != 1)
+            throw std::runtime_error("write");
+    }
+
+private:
+    std::array<int, 2> ends_{};
+};
+
+class Poll : public transport_test {};
+
+TEST_P(Poll, reports_a_socket_with_a_message) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    zmq_pollitem_t item{bound, 0, ZMQ_POLLIN, 77};
+    EXPECT_EQ(0, zmq_poll(&item, 1, 0));
+    EXPECT_EQ(0, item.revents);
+    peer.send("x");
+    EXPECT_EQ(1, zmq_poll(&item, 1, patience.count()));
+    EXPECT_EQ(ZMQ_POLLIN, item.revents);
+}
+
+TEST_P(Poll, reports_as_long_as_there_is_something_to_read) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("one");
+    peer.send("two");
+    for (const char* expected : {"one", "two"}) {
+        EXPECT_TRUE(bound.readable());
+        EXPECT_TRUE(bound.readable());
+        EXPECT_EQ(expected, bound.recv());
+    }
+    EXPECT_FALSE(bound.readable(std::chrono::milliseconds(0)));
+}
+
+TEST_P(Poll, stays_readable_between_the_parts_of_a_message) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    peer.send_parts({"a", "b"});
+    EXPECT_EQ("a", bound.recv());
+    EXPECT_NE(0, bound.events() & ZMQ_POLLIN);
+    EXPECT_TRUE(bound.readable(std::chrono::milliseconds(0)));
+    EXPECT_EQ("b", bound.recv());
+}
+
+TEST_P(Poll, wakes_for_a_message_that_comes_while_it_waits) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    std::thread sender([&from = peer] {
+        from.readable(std::chrono::milliseconds(20));
+        from.send("late");
+    });
+    EXPECT_TRUE(bound.readable());
+    EXPECT_EQ("late", bound.recv());
+    sender.join();
+}
+
+TEST_P(Poll, reports_both_directions_at_once) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("x");
+    ASSERT_TRUE(bound.readable());
+    EXPECT_EQ(ZMQ_POLLIN | ZMQ_POLLOUT,
+              poll_socket(bound, ZMQ_POLLIN | ZMQ_POLLOUT, std::chrono::milliseconds(0)));
+    EXPECT_EQ(ZMQ_POLLIN | ZMQ_POLLOUT, bound.events());
+}
+
+TEST_P(Poll, wakes_a_writer_when_its_first_peer_connects) {
+    test_socket sender(context_, ZMQ_PUSH);
+    const std::string address = sender.bind_and_resolve(fresh_bind_address(GetParam()));
+    EXPECT_FALSE(sender.writable(std::chrono::milliseconds(0)));
+    std::thread connecting([&] {
+        test_socket receiver(context_, ZMQ_PULL);
+        receiver.connect(address);
+        EXPECT_EQ("x", receiver.recv());
+    });
+    EXPECT_TRUE(sender.writable());
+    sender.send("x");
+    connecting.join();
+}
+
+TEST_P(Poll, tells_which_of_many_sockets_is_ready) {
+    std::vector<connected_pair> pairs;
+    std::vector<zmq_pollitem_t> items;
+    for (int index = 0; index < 10; ++index) {
+        pairs.push_back(connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR));
+        items.push_back({pairs.back().bound, 0, ZMQ_POLLIN, 0});
+    }
+    for (int index = 0; index < 10; ++index) {
+        pairs[index].peer.send("x");
+        ASSERT_EQ(1, zmq_poll(items.data(), 10, patience.count()));
+        for (int other = 0; other < 10; ++other)
+            EXPECT_EQ(other == index ? ZMQ_POLLIN : 0, items[other].revents);
+        pairs[index].bound.recv();
+    }
+}
+
+TEST_P(Poll, mixes_sockets_and_descriptors) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    const descriptor_pair descriptors;
+    std::array<zmq_pollitem_t, 2> items{
+        zmq_pollitem_t{bound, 0, ZMQ_POLLIN, 0},
+        zmq_pollitem_t{nullptr, descriptors.reader(), ZMQ_POLLIN, 0}};
+    EXPECT_EQ(0, zmq_poll(items.data(), 2, 5));
+    descriptors.write();
+    EXPECT_EQ(1, zmq_poll(items.data(), 2, patience.count()));
+    EXPECT_EQ(0, items[0].revents);
+    EXPECT_EQ(ZMQ_POLLIN, items[1].revents);
+    peer.send("x");
+    ASSERT_TRUE(bound.readable());
+    EXPECT_EQ(2, zmq_poll(items.data(), 2, patience.count()));
+    EXPECT_EQ(ZMQ_POLLIN, items[0].revents);
+}
+
+ZLINK_ALL_TRANSPORTS(Poll);
+
+TEST(PollArguments, no_items_wait_for_the_timeout) {
+    const stopwatch clock;
+    EXPECT_EQ(0, zmq_poll(nullptr, 0, 30));
+    EXPECT_LE(29, clock.elapsed_ms());
+    EXPECT_EQ(0, zmq_poll(nullptr, 0, 0));
+}
+
+TEST(PollArguments, bad_ones_are_refused) {
+    EXPECT_TRUE(fails_with(EFAULT, zmq_poll(nullptr, 1, 0)));
+    zmq_pollitem_t item{};
+    EXPECT_TRUE(fails_with(EINVAL, zmq_poll(&item, -1, 0)));
+}
+
+TEST(ZlinkOnlyPollArguments, something_that_is_no_socket_is_refused) {
+    std::array<unsigned char, 4096> garbage{};
+    zmq_pollitem_t item{garbage.data(), 0, ZMQ_POLLIN, 0};
+    EXPECT_TRUE(fails_with(ENOTSOCK, zmq_poll(&item, 1, 0)));
+}
+
+TEST(PollArguments, an_item_without_events_never_triggers) {
+    test_context context;
+    auto [bound, peer, address] = connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("x");
+    ASSERT_TRUE(bound.readable());
+    zmq_pollitem_t item{bound, 0, 0, 0};
+    EXPECT_EQ(0, zmq_poll(&item, 1, 10));
+}
+
+TEST(PollTimeout, elapses) {
+    test_context context;
+    test_socket socket(context, ZMQ_PULL);
+    const stopwatch clock;
+    EXPECT_FALSE(socket.readable(std::chrono::milliseconds(50)));
+    EXPECT_LE(49, clock.elapsed_ms());
+}
+
+TEST(PollDescriptors, report_reading_writing_and_hanging_up) {
+    const descriptor_pair descriptors;
+    zmq_pollitem_t item{nullptr, descriptors.reader(), ZMQ_POLLIN | ZMQ_POLLOUT, 0};
+    EXPECT_EQ(1, zmq_poll(&item, 1, 0));
+    EXPECT_EQ(ZMQ_POLLOUT, item.revents);
+    descriptors.write();
+    EXPECT_EQ(1, zmq_poll(&item, 1, 0));
+    EXPECT_EQ(ZMQ_POLLIN | ZMQ_POLLOUT, item.revents);
+    item = {nullptr, 1'000'000, ZMQ_POLLIN, 0};
+    EXPECT_EQ(1, zmq_poll(&item, 1, 0));
+    EXPECT_EQ(ZMQ_POLLERR, item.revents);
+}
+
+TEST(PollOut, is_set_from_the_start_for_types_that_drop) {
+    test_context context;
+    for (const int type : {ZMQ_PUB, ZMQ_XPUB, ZMQ_XSUB, ZMQ_ROUTER})
+        EXPECT_TRUE(test_socket(context, type).writable()) << type;
+    for (const int type : {ZMQ_PUSH, ZMQ_DEALER, ZMQ_PAIR, ZMQ_REQ, ZMQ_REP, ZMQ_PULL, ZMQ_SUB})
+        EXPECT_FALSE(test_socket(context, type).writable(std::chrono::milliseconds(0))) << type;
+}
+
+}  // namespace
+}  // namespace zlink::test

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// REQ and REP: strict turns, the envelope, and what relaxes the strictness.
+#include "support/fixture.hpp"
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ReqRep : public transport_test {
+protected:
+    char byte_ = 0;
+};
+
+TEST_P(ReqRep, take_turns) {
+    auto [rep, req, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_REQ);
+    for (int round = 0; round < 50; ++round) {
+        req.send("question " + std::to_string(round));
+        EXPECT_EQ("question " + std::to_string(round), rep.recv());
+        rep.send("answer");
+        EXPECT_EQ("answer", req.recv());
+    }
+}
+
+TEST_P(ReqRep, carry_multipart_messages) {
+    auto [rep, req, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_REQ);
+    const parts request{"a", "", std::string(10'000, 'b')};
+    const parts reply{"", "c"};
+    req.send_parts(request);
+    EXPECT_EQ(request, rep.recv_parts());
+    rep.send_parts(reply);
+    EXPECT_EQ(reply, req.recv_parts());
+}
+
+TEST_P(ReqRep, refuse_calls_out_of_turn) {
+    auto [rep, req, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_REQ);
+    EXPECT_TRUE(fails_with(EFSM, zmq_recv(req, &byte_, 1, 0)));
+    EXPECT_TRUE(fails_with(EFSM, zmq_send(rep, "x", 1, 0)));
+    req.send("part", ZMQ_SNDMORE);
+    EXPECT_TRUE(fails_with(EFSM, zmq_recv(req, &byte_, 1, 0)));
+    req.send("last");
+    EXPECT_TRUE(fails_with(EFSM, zmq_send(req, "x", 1, 0)));
+    EXPECT_EQ("part", rep.recv());
+    EXPECT_TRUE(fails_with(EFSM, zmq_send(rep, "x", 1, 0)));
+    EXPECT_EQ("last", rep.recv());
+    EXPECT_TRUE(fails_with(EFSM, zmq_recv(rep, &byte_, 1, 0)));
+    rep.send("reply", ZMQ_SNDMORE);
+    EXPECT_TRUE(fails_with(EFSM, zmq_recv(rep, &byte_, 1, 0)));
+    rep.send("end");
+    EXPECT_EQ("reply", req.recv());
+    EXPECT_TRUE(fails_with(EFSM, zmq_send(req, "x", 1, 0)));
+    EXPECT_EQ("end", req.recv());
+    req.send("next");
+    EXPECT_EQ("next", rep.recv());
+}
+
+TEST_P(ReqRep, show_their_turn_in_the_events) {
+    auto [rep, req, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_REQ);
+    EXPECT_TRUE(req.writable());
+    EXPECT_EQ(0, rep.events());
+    req.send("x");
+    EXPECT_EQ(0, req.events());
+    EXPECT_TRUE(rep.readable());
+    rep.recv();
+    EXPECT_EQ(ZMQ_POLLOUT, rep.events());
+    rep.send("y");
+    EXPECT_TRUE(req.readable());
+    EXPECT_EQ(ZMQ_POLLIN, req.events());
+}
+
+TEST_P(ReqRep, ask_several_servers_in_turn) {
+    test_socket req(context_, ZMQ_REQ);
+    std::vector<test_socket> servers;
+    for (int index = 0; index < 3; ++index) {
+        servers.emplace_back(context_, ZMQ_REP);
+        req.connect(servers.back().bind_and_resolve(fresh_bind_address(GetParam())));
+    }
+    for (int round = 0; round < 6; ++round) {
+        req.send(std::to_string(round));
+        EXPECT_EQ(std::to_string(round), servers[round % 3].recv());
+        servers[round % 3].send("ok");
+        EXPECT_EQ("ok", req.recv());
+    }
+}
+
+TEST_P(ReqRep, answer_the_one_who_asked) {
+    test_socket rep(context_, ZMQ_REP);
+    const std::string address = rep.bind_and_resolve(fresh_bind_address(GetParam()));
+    std::vector<test_socket> clients;
+    for (int index = 0; index < 5; ++index) {
+        clients.emplace_back(context_, ZMQ_REQ);
+        clients.back().connect(address);
+        clients.back().send(std::to_string(index));
+    }
+    for (int index = 0; index < 5; ++index)
+        rep.send("for " + rep.recv());
+    for (int index = 0; index < 5; ++index)
+        EXPECT_EQ("for " + std::to_string(index), clients[index].recv());
+}
+
+TEST_P(ReqRep, put_an_empty_delimiter_in_front_of_a_request) {
+    auto [router, req, address] = link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ);
+    req.send_parts({"one", "two"});
+    const parts request = router.recv_parts();
+    ASSERT_EQ(4u, request.size());
+    EXPECT_EQ("", request[1]);
+    EXPECT_EQ("one", request[2]);
+    router.send_parts({request[0], "", "reply"});
+    EXPECT_EQ(parts{"reply"}, req.recv_parts());
+}
+
+TEST_P(ReqRep, return_the_whole_envelope) {
+    auto [rep, dealer, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_DEALER);
+    dealer.send_parts({"hop 2", "hop 1", "", "body", "", "more"});
+    EXPECT_EQ((parts{"body", "", "more"}), rep.recv_parts());
+    rep.send("reply");
+    EXPECT_EQ((parts{"hop 2", "hop 1", "", "reply"}), dealer.recv_parts());
+}
+
+TEST_P(ReqRep, ignore_a_request_without_delimiter) {
+    auto [rep, dealer, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_DEALER);
+    dealer.send_parts({"no", "delimiter"});
+    dealer.send_parts({"", "good"});
+    EXPECT_EQ("good", rep.recv());
+}
+
+TEST_P(ReqRep, discard_a_reply_to_somebody_who_left) {
+    test_socket rep(context_, ZMQ_REP);
+    const std::string address = rep.bind_and_resolve(fresh_bind_address(GetParam()));
+    {
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.set(ZMQ_LINGER, -1);
+        dealer.connect(address);
+        dealer.send_parts({"", "question"});
+        EXPECT_EQ("question", rep.recv());
+    }
+    rep.send("to nobody");
+    test_socket req(context_, ZMQ_REQ);
+    req.connect(address);
+    req.send("next");
+    EXPECT_EQ("next", rep.recv());
+    rep.send("to somebody");
+    EXPECT_EQ("to somebody", req.recv());
+}
+
+TEST_P(ReqRep, keep_their_turn_when_a_call_could_not_complete) {
+    test_socket req(context_, ZMQ_REQ);
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_send(req, "x", 1, ZMQ_DONTWAIT)));
+    EXPECT_TRUE(fails_with(EFSM, zmq_recv(req, &byte_, 1, ZMQ_DONTWAIT)));
+    test_socket rep(context_, ZMQ_REP);
+    req.connect(rep.bind_and_resolve(fresh_bind_address(GetParam())));
+    req.send("x");
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(req, &byte_, 1, ZMQ_DONTWAIT)));
+    EXPECT_TRUE(fails_with(EFSM, zmq_send(req, "x", 1, ZMQ_DONTWAIT)));
+    rep.recv();
+    rep.send("y");
+    EXPECT_EQ("y", req.recv());
+}
+
+TEST_P(ReqRep, pass_through_a_chain_of_router_and_dealer) {
+    test_socket front(context_, ZMQ_ROUTER);
+    test_socket back(context_, ZMQ_DEALER);
+    test_socket req(context_, ZMQ_REQ);
+    test_socket rep(context_, ZMQ_REP);
+    req.connect(front.bind_and_resolve(fresh_bind_address(GetParam())));
+    rep.connect(back.bind_and_resolve(fresh_bind_address(GetParam())));
+    req.send_parts({"a", "b"});
+    back.send_parts(front.recv_parts());
+    EXPECT_EQ((parts{"a", "b"}), rep.recv_parts());
+    rep.send("c");
+    front.send_parts(back.recv_parts());
+    EXPECT_EQ("c", req.recv());
+}
+
+TEST_P(ReqRep, relaxed_requests_may_be_repeated) {
+    auto [router, req, address] = link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ, {},
+                                       [](test_socket& socket) {
+                                           socket.set(ZMQ_REQ_RELAXED, 1);
+                                           socket.set(ZMQ_REQ_CORRELATE, 1);
+                                           socket.set(ZMQ_RECONNECT_IVL, 5);
+                                       });
+    if (GetParam() == transport::inproc)
+        GTEST_SKIP() << "repeating a request ends the pipe, and inproc does not reconnect";
+    req.send("first");
+    const parts first = router.recv_parts();
+    ASSERT_EQ(4u, first.size());
+    EXPECT_EQ(4u, first[1].size());
+    req.send("second");
+    const parts second = router.recv_parts();
+    ASSERT_EQ(4u, second.size());
+    EXPECT_NE(first[1], second[1]);
+    router.send_parts({second[0], first[1], "", "old"});
+    router.send_parts({second[0], second[1], "", "new"});
+    EXPECT_EQ("new", req.recv());
+}
+
+TEST_P(ReqRep, correlated_replies_must_carry_the_number_of_the_request) {
+    auto [router, req, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ, {},
+             [](test_socket& socket) { socket.set(ZMQ_REQ_CORRELATE, 1); });
+    req.send("question");
+    const parts request = router.recv_parts();
+    ASSERT_EQ(4u, request.size());
+    std::string other = request[1];
+    other[0] = static_cast<char>(other[0] ^ 0x55);
+    router.send_parts({request[0], other, "", "wrong"});
+    router.send_parts({request[0], request[1], "", "right"});
+    EXPECT_EQ("right", req.recv());
+}
+
+TEST_P(ReqRep, an_asked_server_that_left_is_not_replaced) {
+    test_socket req(context_, ZMQ_REQ);
+    const std::string address = req.bind_and_resolve(fresh_bind_address(GetParam()));
+    {
+        test_socket rep(context_, ZMQ_REP);
+        rep.connect(address);
+        req.send("question");
+        EXPECT_EQ("question", rep.recv());
+    }
+    test_socket other(context_, ZMQ_REP);
+    other.connect(address);
+    EXPECT_FALSE(req.readable(quiet_window));
+    EXPECT_TRUE(fails_with(EFSM, zmq_send(req, "x", 1, 0)));
+}
+
+ZLINK_ALL_TRANSPORTS(ReqRep);
+
+class MalformedReply : public transport_test {};
+
+TEST_P(MalformedReply, ends_the_connection) {
+    auto [router, req, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ,
+             [](test_socket& socket) { socket.set(ZMQ_ROUTER_MANDATORY, 1); });
+    req.send("question");
+    const std::string id = router.recv_parts().front();
+    router.send_parts({id, "no delimiter", "reply"});
+    EXPECT_FALSE(req.readable(quiet_window));
+    EXPECT_TRUE(wait_until([&, &from = router] {
+        from.events();
+        if (zmq_send(from, id.data(), id.size(), ZMQ_SNDMORE) < 0)
+            return zmq_errno() == EHOSTUNREACH;
+        from.send("still there?");
+        return false;
+    }));
+}
+
+ZLINK_WIRE_TRANSPORTS(MalformedReply);
+
+}  // namespace
+}  // namespace zlink::test

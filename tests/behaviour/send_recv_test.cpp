@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// The forms of sending and receiving, time-outs and signals.
+#include "support/fixture.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace zlink::test {
+namespace {
+
+class SendRecv : public transport_test {
+protected:
+    connected_pair pair_ = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    test_socket& left_ = pair_.bound;
+    test_socket& right_ = pair_.peer;
+};
+
+TEST_P(SendRecv, truncates_to_the_buffer_and_returns_the_full_size) {
+    right_.send("0123456789");
+    right_.send("next");
+    std::array<char, 4> buffer{};
+    EXPECT_EQ(10, zmq_recv(left_, buffer.data(), buffer.size(), 0));
+    EXPECT_EQ("0123", std::string(buffer.data(), buffer.size()));
+    EXPECT_EQ("next", left_.recv());
+}
+
+TEST_P(SendRecv, leaves_the_rest_of_a_larger_buffer_alone) {
+    right_.send("ab");
+    std::array<char, 4> buffer{'w', 'x', 'y', 'z'};
+    EXPECT_EQ(2, zmq_recv(left_, buffer.data(), buffer.size(), 0));
+    EXPECT_EQ("abyz", std::string(buffer.data(), buffer.size()));
+}
+
+TEST_P(SendRecv, allows_null_for_empty_buffers) {
+    EXPECT_EQ(0, zmq_send(right_, nullptr, 0, 0));
+    EXPECT_EQ(0, zmq_recv(left_, nullptr, 0, 0));
+    right_.send("dropped");
+    EXPECT_EQ(7, zmq_recv(left_, nullptr, 0, 0));
+}
+
+TEST_P(SendRecv, sends_constant_data) {
+    static const char text[] = "constant data that lives for ever, and is longer than any inline body";
+    EXPECT_EQ(static_cast<int>(sizeof text), zmq_send_const(right_, text, sizeof text, 0));
+    EXPECT_EQ(std::string(text, sizeof text), left_.recv());
+}
+
+TEST_P(SendRecv, copies_the_buffer_it_sends) {
+    for (const std::size_t size : {10, 1000, 100'000}) {
+        std::string body(size, 'a');
+        right_.send(body);
+        body.assign(size, 'b');
+        EXPECT_EQ(std::string(size, 'a'), left_.recv());
+    }
+}
+
+TEST_P(SendRecv, supports_the_deprecated_message_calls) {
+    zmq_msg_t message;
+    zmq_msg_init_size(&message, 3);
+    std::memcpy(zmq_msg_data(&message), "old", 3);
+    EXPECT_EQ(3, zmq_sendmsg(right_, &message, 0));
+    EXPECT_EQ(3, zmq_recvmsg(left_, &message, 0));
+    EXPECT_EQ(0, std::memcmp("old", zmq_msg_data(&message), 3));
+    zmq_msg_close(&message);
+}
+
+TEST_P(SendRecv, replaces_the_content_of_the_message_it_receives_into) {
+    right_.send("new");
+    zmq_msg_t message;
+    zmq_msg_init_size(&message, 10'000);
+    EXPECT_EQ(3, zmq_msg_recv(&message, left_, 0));
+    EXPECT_EQ(3u, zmq_msg_size(&message));
+    zmq_msg_close(&message);
+}
+
+TEST_P(SendRecv, marks_parts_with_more) {
+    right_.send_parts({"a", "", "c"});
+    EXPECT_EQ("a", left_.recv());
+    EXPECT_EQ(1, left_.get(ZMQ_RCVMORE));
+    EXPECT_EQ("", left_.recv());
+    EXPECT_EQ(1, left_.get(ZMQ_RCVMORE));
+    EXPECT_EQ("c", left_.recv());
+    EXPECT_EQ(0, left_.get(ZMQ_RCVMORE));
+}
+
+TEST_P(SendRecv, ignores_unknown_flags) {
+    EXPECT_EQ(1, zmq_send(right_, "x", 1, 0x100));
+    char byte = 0;
+    EXPECT_EQ(1, zmq_recv(left_, &byte, 1, 0x100));
+}
+
+TEST_P(SendRecv, receives_nothing_without_waiting) {
+    char byte = 0;
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(left_, &byte, 1, ZMQ_DONTWAIT)));
+    left_.set(ZMQ_RCVTIMEO, 0);
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(left_, &byte, 1, 0)));
+}
+
+TEST_P(SendRecv, waits_for_the_receive_timeout) {
+    left_.set(ZMQ_RCVTIMEO, 50);
+    const stopwatch clock;
+    char byte = 0;
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(left_, &byte, 1, 0)));
+    EXPECT_LE(49, clock.elapsed_ms());
+}
+
+TEST_P(SendRecv, a_waiting_receiver_gets_what_comes_later) {
+    std::thread sender([this] {
+        left_.readable(std::chrono::milliseconds(1));
+        left_.send("later");
+    });
+    EXPECT_EQ("later", right_.recv());
+    sender.join();
+}
+
+TEST_P(SendRecv, sends_vectors_as_parts) {
+    std::string first = "first";
+    std::string second = "second!";
+    std::array<iovec, 2> parts_to_send{iovec{first.data(), first.size()},
+                                       iovec{second.data(), second.size()}};
+    EXPECT_EQ(7, zmq_sendiov(right_, parts_to_send.data(), 2, ZMQ_SNDMORE));
+    EXPECT_EQ((parts{"first", "second!"}), left_.recv_parts());
+    EXPECT_EQ(7, zmq_sendiov(right_, parts_to_send.data(), 2, 0));
+    EXPECT_EQ(parts{"first"}, left_.recv_parts());
+    EXPECT_EQ(parts{"second!"}, left_.recv_parts());
+}
+
+TEST_P(SendRecv, receives_parts_as_vectors) {
+    right_.send_parts({"one", "two", "three"});
+    std::array<iovec, 4> received{};
+    std::size_t count = received.size();
+    ASSERT_EQ(3, zmq_recviov(left_, received.data(), &count, 0));
+    EXPECT_EQ(3u, count);
+    parts texts;
+    for (std::size_t index = 0; index < count; ++index) {
+        texts.emplace_back(static_cast<char*>(received[index].iov_base), received[index].iov_len);
+        std::free(received[index].iov_base);
+    }
+    EXPECT_EQ((parts{"one", "two", "three"}), texts);
+}
+
+TEST_P(SendRecv, leaves_the_rest_of_a_message_that_exceeds_the_vector) {
+    right_.send_parts({"one", "two", "three"});
+    std::array<iovec, 2> received{};
+    std::size_t count = received.size();
+    ASSERT_EQ(2, zmq_recviov(left_, received.data(), &count, 0));
+    for (const iovec& part : received)
+        std::free(part.iov_base);
+    EXPECT_EQ("three", left_.recv());
+}
+
+TEST_P(SendRecv, refuses_bad_vectors) {
+    std::array<iovec, 1> vector{};
+    std::size_t count = 0;
+    EXPECT_TRUE(fails_with(EINVAL, zmq_sendiov(right_, nullptr, 1, 0)));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_sendiov(right_, vector.data(), 0, 0)));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_recviov(left_, vector.data(), nullptr, 0)));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_recviov(left_, vector.data(), &count, 0)));
+    count = 1;
+    EXPECT_TRUE(fails_with(EINVAL, zmq_recviov(left_, nullptr, &count, 0)));
+}
+
+ZLINK_ALL_TRANSPORTS(SendRecv);
+
+TEST(SendTimeout, elapses_when_there_is_no_peer) {
+    test_context context;
+    test_socket socket(context, ZMQ_PUSH);
+    socket.set(ZMQ_SNDTIMEO, 50);
+    const stopwatch clock;
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "x", 1, 0)));
+    EXPECT_LE(49, clock.elapsed_ms());
+    socket.set(ZMQ_SNDTIMEO, 0);
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "x", 1, 0)));
+}
+
+TEST(SendTimeout, ends_early_when_a_peer_connects) {
+    test_context context;
+    test_socket sender(context, ZMQ_PUSH);
+    const std::string address = sender.bind_and_resolve("tcp://127.0.0.1:*");
+    std::thread connecting([&] {
+        test_socket receiver(context, ZMQ_PULL);
+        receiver.connect(address);
+        EXPECT_EQ("at last", receiver.recv());
+    });
+    sender.send("at last");
+    connecting.join();
+}
+
+/// Counts signals; the handler is installed without SA_RESTART.
+std::atomic<int> signals_seen{0};
+
+class Signals : public ::testing::Test {
+protected:
+    Signals() {
+        struct sigaction action {};
+        action.sa_handler = [](int) { ++signals_seen; };
+        ::sigaction(SIGUSR1, &action, &previous_);
+        signals_seen = 0;
+    }
+    ~Signals() override { ::sigaction(SIGUSR1, &previous_, nullptr); }
+
+    /// Runs `call` in this thread and sends it signals until it has returned.
+    int interrupted(const std::function<int()>& call) {
+        const pthread_t self = ::pthread_self();
+        std::atomic<bool> returned{false};
+        std::thread bell([&] {
+            wait_until([&] {
+                if (!returned)
+                    ::pthread_kill(self, SIGUSR1);
+                return returned.load();
+            });
+        });
+        const int result = call();
+        const int code = zmq_errno();
+        returned = true;
+        bell.join();
+        errno = code;
+        return result;
+    }
+
+    test_context context_;
+
+private:
+    struct sigaction previous_ {};
+};
+
+TEST_F(Signals, interrupt_a_blocked_receive) {
+    test_socket socket(context_, ZMQ_PULL);
+    char byte = 0;
+    const int result = interrupted([&] { return zmq_recv(socket, &byte, 1, 0); });
+    EXPECT_TRUE(fails_with(EINTR, result));
+    EXPECT_LT(0, signals_seen);
+}
+
+TEST_F(Signals, interrupt_a_blocked_send) {
+    test_socket socket(context_, ZMQ_PUSH);
+    const int result = interrupted([&] { return zmq_send(socket, "x", 1, 0); });
+    EXPECT_TRUE(fails_with(EINTR, result));
+}
+
+TEST_F(Signals, interrupt_a_blocked_poll) {
+    test_socket socket(context_, ZMQ_PULL);
+    zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
+    const int result = interrupted([&] { return zmq_poll(&item, 1, 10'000); });
+    EXPECT_TRUE(fails_with(EINTR, result));
+}
+
+TEST_F(Signals, interrupt_a_blocked_termination_which_can_be_repeated) {
+    void* context = zmq_ctx_new();
+    void* socket = zmq_socket(context, ZMQ_PAIR);
+    const int result = interrupted([&] { return zmq_ctx_term(context); });
+    EXPECT_TRUE(fails_with(EINTR, result));
+    EXPECT_EQ(0, zmq_close(socket));
+    EXPECT_EQ(0, zmq_ctx_term(context));
+}
+
+}  // namespace
+}  // namespace zlink::test

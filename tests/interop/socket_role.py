@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Role `socket` of a peer process: one socket."""
+
+import errno
+import time
+
+import zmq
+
+import content
+import options
+
+ZERO_COPY_BYTES = 1_000_000
+
+
+def hexed(parts):
+    return [part.hex() for part in parts]
+
+
+def unhexed(parts):
+    return [bytes.fromhex(part) for part in parts]
+
+
+class Limit:
+    """The time that one operation has."""
+
+    def __init__(self, timeout_ms):
+        self.end_ = time.monotonic() + timeout_ms / 1000
+
+    def left_ms(self):
+        return max(0, int((self.end_ - time.monotonic()) * 1000))
+
+
+class Role:
+    """Operations on one socket."""
+
+    def __init__(self, arguments, reader):
+        self.reader_ = reader
+        self.context_ = zmq.Context()
+        self.socket_ = self.context_.socket(getattr(zmq, arguments.type))
+        self.socket_.setsockopt(zmq.LINGER, 0)
+        options.apply(self.socket_, arguments.option)
+
+    # -- endpoints and options ----------------------------------------------------------------
+
+    def bind(self, endpoint):
+        self.socket_.bind(endpoint)
+        return self.socket_.getsockopt(zmq.LAST_ENDPOINT).rstrip(b"\0").decode()
+
+    def connect(self, endpoint):
+        self.socket_.connect(endpoint)
+
+    def unbind(self, endpoint):
+        self.socket_.unbind(endpoint)
+
+    def disconnect(self, endpoint):
+        self.socket_.disconnect(endpoint)
+
+    def set_option(self, name, value):
+        self.socket_.setsockopt(getattr(zmq, name), options.value_of(value))
+
+    def poll(self, events, timeout_ms):
+        wanted = {"in": zmq.POLLIN, "out": zmq.POLLOUT}[events]
+        return bool(self.socket_.poll(timeout_ms, wanted) & wanted)
+
+    # -- single messages ----------------------------------------------------------------------
+
+    def send(self, parts, timeout_ms):
+        self._send(unhexed(parts), Limit(timeout_ms))
+
+    def send_now(self, parts):
+        self.socket_.send_multipart(unhexed(parts), flags=zmq.DONTWAIT)
+
+    def recv(self, timeout_ms):
+        return hexed(self._recv(Limit(timeout_ms)))
+
+    # -- many messages ------------------------------------------------------------------------
+
+    def send_all(self, spec, envelope, timeout_ms):
+        """Sends what `spec` describes, each message behind the frames of `envelope`."""
+        limit = Limit(timeout_ms)
+        head = unhexed(envelope)
+        for parts in content.expand(spec):
+            self._send(head + parts, limit)
+
+    def expect(self, spec, strip, timeout_ms):
+        """Receives what `spec` describes; returns the distinct envelopes of `strip` frames."""
+        limit = Limit(timeout_ms)
+        envelopes = []
+        for number, parts in enumerate(content.expand(spec)):
+            head = self._expect_one(parts, strip, number, limit)
+            if head not in envelopes:
+                envelopes.append(head)
+        return envelopes
+
+    def request(self, spec, envelope, window, timeout_ms):
+        """Sends what `spec` describes and receives each message back, `window` ahead at most."""
+        limit = Limit(timeout_ms)
+        head = unhexed(envelope)
+        unanswered = []
+        answered = 0
+        for parts in content.expand(spec):
+            self._send(head + parts, limit)
+            unanswered.append(parts)
+            if len(unanswered) == window:
+                answered = self._take_answer(unanswered, head, answered, limit)
+        while unanswered:
+            answered = self._take_answer(unanswered, head, answered, limit)
+        return answered
+
+    def echo(self, spec, strip, timeout_ms):
+        """Receives what `spec` describes and sends every message back as it came."""
+        limit = Limit(timeout_ms)
+        for number, parts in enumerate(content.expand(spec)):
+            head = self._expect_one(parts, strip, number, limit)
+            self._send(unhexed(head) + parts, limit)
+
+    def echo_until(self, last, timeout_ms):
+        """Echoes any messages up to and including one whose last part is `last`."""
+        limit = Limit(timeout_ms)
+        end = bytes.fromhex(last)
+        count = 0
+        while True:
+            parts = self._recv(limit)
+            self._send(parts, limit)
+            count += 1
+            if parts[-1] == end:
+                return count
+
+    def collect(self, count, strip, timeout_ms):
+        """Receives `count` numbered messages; returns the numbers of each tag in their order."""
+        limit = Limit(timeout_ms)
+        seen = {}
+        for _ in range(count):
+            parts = self._recv(limit)[strip:]
+            tag, number = content.parse_numbered(parts[0])
+            size = len(parts[0]) - len(f"{tag}|{number}|")
+            if parts != [content.numbered(tag, number, size)]:
+                raise AssertionError(f"damaged message {content.brief(parts)}")
+            seen.setdefault(tag, []).append(number)
+        return seen
+
+    def flood(self, tag, size, envelope, quiet_ms, timeout_ms):
+        """Sends numbered messages without waiting until the socket stays unwritable.
+
+        Returns the number accepted and the errno of the refusal.
+        """
+        limit = Limit(timeout_ms)
+        head = unhexed(envelope)
+        accepted = 0
+        while limit.left_ms() > 0:
+            try:
+                self.socket_.send_multipart(
+                    head + [content.numbered(tag, accepted, size)], flags=zmq.DONTWAIT)
+                accepted += 1
+            except zmq.Again as error:
+                if not self.socket_.poll(quiet_ms, zmq.POLLOUT):
+                    return {"accepted": accepted, "refusal": errno.errorcode[error.errno]}
+        raise AssertionError(f"{accepted} messages accepted without a limit")
+
+    def finish(self, linger_ms):
+        """Closes the socket, terminates the context; returns how long that took in ms."""
+        start = time.monotonic()
+        self.socket_.close(linger=linger_ms)
+        self.context_.term()
+        return int((time.monotonic() - start) * 1000)
+
+    # -- helpers ------------------------------------------------------------------------------
+
+    def _send(self, parts, limit):
+        self.socket_.setsockopt(zmq.SNDTIMEO, limit.left_ms())
+        copy = all(len(part) < ZERO_COPY_BYTES for part in parts)
+        self.socket_.send_multipart(parts, copy=copy)
+
+    def _recv(self, limit):
+        self.socket_.setsockopt(zmq.RCVTIMEO, limit.left_ms())
+        return self.socket_.recv_multipart()
+
+    def _expect_one(self, parts, strip, number, limit):
+        try:
+            received = self._recv(limit)
+        except zmq.Again:
+            raise AssertionError(
+                f"message {number} did not arrive: {content.brief(parts)}") from None
+        if received[strip:] != parts:
+            raise AssertionError(f"message {number} differs: expected {content.brief(parts)}, "
+                                 f"received {content.brief(received)}")
+        return hexed(received[:strip])
+
+    def _take_answer(self, unanswered, head, answered, limit):
+        envelope = self._expect_one(unanswered.pop(0), len(head), answered, limit)
+        if envelope != hexed(head):
+            raise AssertionError(f"answer {answered} has envelope {envelope}")
+        return answered + 1

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/endpoint.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include <random>
+#include <stdexcept>
+
+namespace zlink::test {
+namespace {
+
+class temporary_directory {
+public:
+    temporary_directory() {
+        path_ = (std::filesystem::temp_directory_path() / "zlink-test-XXXXXX").string();
+        if (::mkdtemp(path_.data()) == nullptr)
+            throw std::runtime_error("cannot create a temporary directory");
+    }
+    ~temporary_directory() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    temporary_directory(const temporary_directory&) = delete;
+    temporary_directory& operator=(const temporary_directory&) = delete;
+
+    const std::string& path() const { return path_; }
+
+private:
+    std::string path_;
+};
+
+bool port_is_free(int port) {
+    const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const int result = ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
+    ::close(fd);
+    return result == 0;
+}
+
+int pick_port() {
+    static std::mt19937 generator{std::random_device{}()};
+    std::uniform_int_distribution<int> ports(12'000, 32'000);
+    for (int attempt = 0; attempt < 1000; ++attempt) {
+        const int port = ports(generator);
+        if (port_is_free(port))
+            return port;
+    }
+    throw std::runtime_error("no free port");
+}
+
+std::string unique_name() {
+    static std::atomic<unsigned> counter{0};
+    return "endpoint-" + std::to_string(counter++);
+}
+
+}  // namespace
+
+const char* name_of(transport kind) {
+    switch (kind) {
+        case transport::tcp:
+            return "tcp";
+        case transport::ipc:
+            return "ipc";
+        case transport::inproc:
+            return "inproc";
+    }
+    return "?";
+}
+
+void PrintTo(transport kind, std::ostream* out) {
+    *out << name_of(kind);
+}
+
+const std::string& scratch_directory() {
+    static const temporary_directory directory;
+    return directory.path();
+}
+
+std::string fresh_bind_address(transport kind) {
+    return kind == transport::tcp ? "tcp://127.0.0.1:*" : known_address(kind);
+}
+
+std::string known_address(transport kind) {
+    switch (kind) {
+        case transport::tcp:
+            return "tcp://127.0.0.1:" + std::to_string(pick_port());
+        case transport::ipc:
+            return "ipc://" + scratch_directory() + "/" + unique_name();
+        case transport::inproc:
+            return "inproc://" + unique_name();
+    }
+    throw std::logic_error("unknown transport");
+}
+
+}  // namespace zlink::test

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "support/endpoint.hpp"
+#include "support/socket.hpp"
+
+namespace zlink::test {
+
+/// Sets the options of a socket before it is bound or connected.
+using configuration = std::function<void(test_socket&)>;
+
+/// Two sockets, one bound and one connected to it.
+struct connected_pair {
+    test_socket bound;
+    test_socket peer;
+    std::string address;
+};
+
+/// Binds and connects two sockets and returns when a message sent now from either side (as far as its type can
+/// send) is going to arrive. SUB sockets are subscribed to everything unless `configure_peer` did something else
+/// and said so by subscribing itself: then use `link` and synchronise by hand.
+connected_pair connect_pair(test_context& context, transport kind, int bound_type, int peer_type,
+                            const configuration& configure_bound = {},
+                            const configuration& configure_peer = {});
+
+/// The same without waiting for anything after zmq_connect.
+connected_pair link(test_context& context, transport kind, int bound_type, int peer_type,
+                    const configuration& configure_bound = {},
+                    const configuration& configure_peer = {});
+
+/// Publishes `marker` until `subscriber` has received it, and removes the copies that are still on their way.
+/// The subscriber must have a subscription that matches.
+void publish_until_received(test_socket& publisher, test_socket& subscriber,
+                            const std::string& marker);
+
+/// Checks that a call of the C API returned -1 (or NULL) with the given error.
+::testing::AssertionResult fails_with(int expected_code, long result);
+::testing::AssertionResult fails_with(int expected_code, const void* result);
+
+/// Fixture with one context, for tests that run over each transport.
+class transport_test : public ::testing::TestWithParam<transport> {
+protected:
+    test_context context_;
+};
+
+}  // namespace zlink::test
+
+/// Instantiates a parametrised suite for tcp, ipc and inproc.
+#define ZLINK_ALL_TRANSPORTS(suite)                                                             \
+    INSTANTIATE_TEST_SUITE_P(Over, suite,                                                       \
+                             ::testing::Values(::zlink::test::transport::tcp,                   \
+                                               ::zlink::test::transport::ipc,                   \
+                                               ::zlink::test::transport::inproc),               \
+                             [](const auto& info) {                                             \
+                                 return std::string(::zlink::test::name_of(info.param));        \
+                             })
+
+/// Instantiates a parametrised suite for the transports that have a wire: tcp and ipc.
+#define ZLINK_WIRE_TRANSPORTS(suite)                                                            \
+    INSTANTIATE_TEST_SUITE_P(Over, suite,                                                       \
+                             ::testing::Values(::zlink::test::transport::tcp,                   \
+                                               ::zlink::test::transport::ipc),                  \
+                             [](const auto& info) {                                             \
+                                 return std::string(::zlink::test::name_of(info.param));        \
+                             })
