@@ -131,9 +131,10 @@ public:
     /// Falls asleep; false if more was published meanwhile (the consumer stays awake).
     bool sleep() noexcept
     {
+        const std::uint64_t asleep = limit_ << 1 | asleep_bit;
         std::uint64_t seen = limit_ << 1;
-        return published_.compare_exchange_strong(seen, seen | asleep_bit,
-                                                  std::memory_order_acq_rel);
+        return published_.compare_exchange_strong(seen, asleep, std::memory_order_acq_rel) ||
+               seen == asleep;
     }
     /// Messages published so far (may run ahead of the position by the newest commits).
     std::uint64_t published_messages() const noexcept

@@ -151,15 +151,16 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
         error = ETERM;
         return nullptr;
     }
-    if (static_cast<int>(sockets_.size()) >= max_sockets_) {
-        error = EMFILE;
-        return nullptr;
-    }
     if (!started_) {
         error = pool_.start(io_threads_, thread_settings_);
         if (error)
             return nullptr;
         started_ = true;
+        socket_slots_ = max_sockets_;
+    }
+    if (static_cast<int>(sockets_.size()) >= socket_slots_) {
+        error = EMFILE;
+        return nullptr;
     }
     socket_options defaults;
     defaults.transport.ipv6 = ipv6_;

@@ -69,6 +69,7 @@ private:
     mutable std::mutex mutex_;
     int io_threads_ = 1;
     int max_sockets_ = 1023;
+    int socket_slots_ = 0; ///< max_sockets_ as it was when the first socket was opened
     int max_message_bytes_ = INT32_MAX;
     bool zero_copy_receive_ = true;
     bool ipv6_ = false;

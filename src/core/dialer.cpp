@@ -36,7 +36,8 @@ void dialer::attempt()
                 return;
             }
             self->interval_ms_ = 0;
-            self->connected_(std::move(stream));
+            const connected_handler connected = self->connected_; // stop() may come from within
+            connected(std::move(stream));
         });
 }
 

@@ -207,7 +207,7 @@ bool pipe_end::close(int linger_ms) noexcept
         return false;
     closed_ = true;
     out_->queue.rollback();
-    if (other_)
+    if (other_ && !other_gone_)
         other_->on_closed(linger_ms);
     other_.reset();
     return true;

@@ -96,8 +96,10 @@ public:
     /// Drops the rest of a message of which a part was read.
     void skip_message() noexcept;
 
-    /// The other end is gone (the event was handled).
+    /// Nothing more is to be written: the other end is gone, or is to go once all is read.
     void mark_other_closed() noexcept { other_closed_ = true; }
+    /// The other end is gone (the event was handled): it need not be told of anything.
+    void mark_other_gone() noexcept { other_closed_ = other_gone_ = true; }
     bool other_closed() const noexcept { return other_closed_; }
     /// Gives this end up; returns whether it was not given up before.
     bool close(int linger_ms) noexcept;
@@ -143,6 +145,7 @@ private:
     metadata_ref properties_;
     bool in_message_ = false; ///< a part with flag_more was written last
     bool other_closed_ = false;
+    bool other_gone_ = false;
     bool closed_ = false;
 
     // the part last peeked

@@ -220,7 +220,8 @@ void session::attach_outbound(std::span<const std::byte> first, const engine::re
     }
     std::vector<std::byte> frames;
     translation_ = {0, remote.major == 3 && remote.minor == 0};
-    link_->subscriptions->snapshot(frames, [&] {
+    // A verbose publisher sees every single subscription, but none again after a reconnection.
+    link_->subscriptions->snapshot(frames, !std::exchange(was_linked_, true), [&] {
         translation_.stale_before = channels_->a_to_b.queue.published_position();
         socket_end_->linked = true;
         announce();

@@ -102,6 +102,7 @@ private:
     bool waiting_to_write_ = false;
     bool closing_ = false;
     bool finished_ = false;
+    bool was_linked_ = false; ///< subscriptions were told once
     unsigned connection_count_ = 0; ///< waits of an earlier connection are told apart by it
 
     struct translation {

@@ -17,6 +17,16 @@ int socket::term_error() noexcept
     return ETERM;
 }
 
+namespace {
+
+// Datagrams exist for types that are not built: not for any of ours.
+int unknown_scheme(std::string_view scheme) noexcept
+{
+    return scheme == "udp" ? ENOCOMPATPROTO : EPROTONOSUPPORT;
+}
+
+} // namespace
+
 socket::socket(context& owner, const pattern_row& row, socket_options defaults,
                std::shared_ptr<void> context_hold)
     : context_(owner),
@@ -122,8 +132,10 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item,
         pattern_->readable(pipe);
     if (events & pipe_end::writable)
         pattern_->writable(pipe);
-    if (events & pipe_end::closed)
+    if (events & pipe_end::closed) {
+        pipe.mark_other_gone();
         finish_pipe(pipe);
+    }
 }
 
 void socket::adopt(std::shared_ptr<pipe_end> pipe)
@@ -217,7 +229,7 @@ int socket::bind(std::string_view text)
     }
     const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
     if (!scheme)
-        return EPROTONOSUPPORT;
+        return unknown_scheme(endpoint.scheme);
     runtime::io_thread* thread = context_.choose_thread(options_.affinity);
     if (!thread)
         return EMTHREAD;
@@ -263,7 +275,7 @@ int socket::connect(std::string_view text)
     }
     const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
     if (!scheme)
-        return EPROTONOSUPPORT;
+        return unknown_scheme(endpoint.scheme);
     if (const auto error = scheme->check_connect(endpoint.address, options_.transport))
         return error.value();
     if (pattern_->connects_once() &&

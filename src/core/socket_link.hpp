@@ -17,8 +17,9 @@ class subscription_source {
 public:
     virtual ~subscription_source() = default;
     /// Appends a SUBSCRIBE command frame for each subscription to `frames`, and calls `then` before
-    /// anything else is subscribed or cancelled.
-    virtual void snapshot(std::vector<std::byte>& frames, const std::function<void()>& then) = 0;
+    /// anything else is subscribed or cancelled. `repeated`: as often as it was subscribed.
+    virtual void snapshot(std::vector<std::byte>& frames, bool repeated,
+                          const std::function<void()>& then) = 0;
 };
 
 /// What I/O objects know of the socket they work for. Outlives the socket.

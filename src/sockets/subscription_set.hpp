@@ -23,7 +23,8 @@ public:
         change(topics_);
     }
 
-    void snapshot(std::vector<std::byte>& frames, const std::function<void()>& then) override;
+    void snapshot(std::vector<std::byte>& frames, bool repeated,
+                  const std::function<void()>& then) override;
 
 private:
     std::mutex mutex_;

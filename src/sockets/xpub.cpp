@@ -236,7 +236,7 @@ int xpub::set_option(int id, const void* value, std::size_t bytes)
         manual_ = last_value_ = flag;
         return 0;
     case ZMQ_ONLY_FIRST_SUBSCRIBE:
-        return read_flag(value, bytes, only_first_subscribe_);
+        return read_flag(value, bytes, flag); // always so
     case ZMQ_XPUB_WELCOME_MSG:
         welcome_.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
         return 0;

@@ -65,7 +65,6 @@ private:
     bool last_value_ = false;
     bool send_to_last_ = false; ///< the next message goes to last_number_ only
     bool no_drop_ = false;
-    bool only_first_subscribe_ = false;
     std::string welcome_;
 };
 

@@ -94,7 +94,8 @@ int xsub::send(const core::frame& part)
     const bool first = !in_send_;
     in_send_ = part.more();
     const auto kind = part.size ? std::to_integer<int>(part.data[0]) : -1;
-    if ((first || !only_first_subscribe_) && (kind == 0 || kind == 1)) {
+    if (first && (kind == 0 || kind == 1)) {
+        in_send_ = false; // what follows is a message of its own
         const auto topic = part.bytes().subspan(1);
         if (kind == 1)
             subscribe(topic);
@@ -149,7 +150,8 @@ bool xsub::can_receive()
 
 int xsub::set_option(int id, const void* value, std::size_t bytes)
 {
-    return id == ZMQ_ONLY_FIRST_SUBSCRIBE ? read_flag(value, bytes, only_first_subscribe_) : EINVAL;
+    bool always = false; // only the first part of a message is ever taken for a subscription
+    return id == ZMQ_ONLY_FIRST_SUBSCRIBE ? read_flag(value, bytes, always) : EINVAL;
 }
 
 int xsub::get_option(int id, void* value, std::size_t* bytes)

@@ -48,7 +48,6 @@ private:
     std::vector<core::pipe_end*> sending_; ///< pipes that take the message being sent
     bool in_send_ = false;
     bool in_receive_ = false; ///< inside a message that matched
-    bool only_first_subscribe_ = false;
 };
 
 } // namespace zlink::sockets

@@ -219,7 +219,8 @@ protected:
             return code;
         });
         wait_until([&] { return started.load(); });
-        // Gives the thread the chance to be really inside of the call; the result is the same if it is not.
+        // Gives the thread the chance to be really inside of the call; the result is the same if it
+        // is not.
         result.wait_for(30ms);
         if (connected)
             peer.close();

@@ -143,7 +143,8 @@ TEST_P(DealerRouter, an_id_is_free_when_its_owner_has_left) {
     test_socket router(context_, ZMQ_ROUTER);
     const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
     for (int round = 0; round < 5; ++round) {
-        // The router notices the end of the last owner in its own time; until then a newcomer is ignored.
+        // The router notices the end of the last owner in its own time; until then a newcomer is
+        // ignored.
         ASSERT_TRUE(wait_until([&] {
             test_socket dealer = named_dealer(address, "same");
             dealer.send("mine?");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binding and connecting: which addresses are good, which errors the others give, and what is reported back.
+// Binding and connecting: which addresses are good, which errors the others give, and what is
+// reported back.
 #include "support/fixture.hpp"
 
 #include <sys/stat.h>
@@ -15,8 +16,8 @@ protected:
 
 TEST_F(Endpoints, bind_refuses_malformed_addresses) {
     for (const char* address :
-         {"", "tcp", "tcp://", "://x", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:http",
-          "tcp://127.0.0.1:65536", "tcp://127.0.0.1:*/abc", "ipc://@"})
+         {"", "tcp", "tcp://", "://x", "tcp://127.0.0.1", "tcp://127.0.0.1:",
+          "tcp://127.0.0.1:http", "tcp://127.0.0.1:65536", "tcp://127.0.0.1:*/abc", "ipc://@"})
         EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket_, address))) << address;
 }
 
@@ -235,8 +236,8 @@ ZLINK_ALL_TRANSPORTS(EndpointsOver);
 
 class ConnectTwice : public transport_test {
 protected:
-    /// Number of connections made by connecting twice, seen by what a bound socket gets of one broadcast
-    /// or, for the types that balance, by the peers it can tell apart.
+    /// Number of connections made by connecting twice, seen by what a bound socket gets of one
+    /// broadcast or, for the types that balance, by the peers it can tell apart.
     bool second_connect_is_ignored(int type) {
         test_socket bound(context_, ZMQ_ROUTER);
         const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));

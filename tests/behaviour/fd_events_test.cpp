@@ -20,7 +20,8 @@ class loop_socket {
 public:
     explicit loop_socket(test_socket& socket) : socket_(socket), fd_(socket.get(ZMQ_FD)) {}
 
-    /// Waits until one of the events is reported. @return false if the descriptor stays quiet for too long.
+    /// Waits until one of the events is reported. @return false if the descriptor stays quiet for
+    /// too long.
     bool wait_for(int events) {
         while ((socket_.events() & events) == 0)
             if (!descriptor_readable(fd_, static_cast<int>(patience.count())))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// High-water marks, where their effect is exact, and that a mark never loses messages where the pattern blocks.
+// High-water marks, where their effect is exact, and that a mark never loses messages where the
+// pattern blocks.
 #include "support/fixture.hpp"
 
 #include <thread>

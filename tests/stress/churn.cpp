@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads open, bind, connect, use, disconnect, unbind and close sockets at random while contexts come and go
-// under them. Nothing may hang, and no file descriptor may be left at the end.
+// Several threads open, bind, connect, use, disconnect, unbind and close sockets at random while
+// contexts come and go under them. Nothing may hang, and no file descriptor may be left at the end.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -137,7 +137,7 @@ int main(int argc, char** argv) {
             sound = false;
         }
     }
-    std::printf("%u contexts, %llu steps, %llu messages received; descriptors %zu before, %zu after\n",
+    std::printf("%u contexts, %llu steps, %llu messages; descriptors: %zu before, %zu after\n",
                 generations, static_cast<unsigned long long>(steps),
                 static_cast<unsigned long long>(messages), before, open_descriptors());
     std::printf("%s\n", clean && sound ? "passed" : "FAILED");

@@ -38,7 +38,8 @@ struct churn_habits {
     bool whole_messages = false;
 };
 
-/// Does random things with sockets of its own. One thread runs it; the observers may be called by another one.
+/// Does random things with sockets of its own. One thread runs it; the observers may be called by
+/// another one.
 class churn_worker {
 public:
     churn_worker(const address_book& addresses, const churn_habits& habits, unsigned seed);
@@ -77,7 +78,8 @@ private:
     void receive(open_socket& one);
     void poll_all();
     void live_short_context();
-    /// Accepts success and the errors that are part of the game. @return whether the call succeeded.
+    /// Accepts success and the errors that are part of the game. @return whether the call
+    /// succeeded.
     bool expect(bool success, const char* call, std::initializer_list<int> allowed);
 
     const address_book& addresses_;

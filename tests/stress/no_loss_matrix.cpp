@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sends numbered messages through every combination of pattern, transport, size, count, high-water mark and kind of
-// receiver, and demands all of them, intact and in order.
+// Sends numbered messages through every combination of pattern, transport, size, count, high-water
+// mark and kind of receiver, and demands all of them, intact and in order.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

@@ -21,9 +21,10 @@ struct connected_pair {
     std::string address;
 };
 
-/// Binds and connects two sockets and returns when a message sent now from either side (as far as its type can
-/// send) is going to arrive. SUB sockets are subscribed to everything unless `configure_peer` did something else
-/// and said so by subscribing itself: then use `link` and synchronise by hand.
+/// Binds and connects two sockets and returns when a message sent now from either side (as far as
+/// its type can send) is going to arrive. SUB sockets are subscribed to everything unless
+/// `configure_peer` did something else and said so by subscribing itself: then use `link` and
+/// synchronise by hand.
 connected_pair connect_pair(test_context& context, transport kind, int bound_type, int peer_type,
                             const configuration& configure_bound = {},
                             const configuration& configure_peer = {});
@@ -33,8 +34,8 @@ connected_pair link(test_context& context, transport kind, int bound_type, int p
                     const configuration& configure_bound = {},
                     const configuration& configure_peer = {});
 
-/// Publishes `marker` until `subscriber` has received it, and removes the copies that are still on their way.
-/// The subscriber must have a subscription that matches.
+/// Publishes `marker` until `subscriber` has received it, and removes the copies that are still on
+/// their way. The subscriber must have a subscription that matches.
 void publish_until_received(test_socket& publisher, test_socket& subscriber,
                             const std::string& marker);
 

@@ -63,6 +63,7 @@ private:
 
 int main(int argc, char** argv) {
     ::testing::InitGoogleTest(&argc, argv);
-    ::testing::UnitTest::GetInstance()->listeners().Append(new hang_guard(std::chrono::seconds(60)));
+    auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+    listeners.Append(new hang_guard(std::chrono::seconds(60)));
     return RUN_ALL_TESTS();
 }

@@ -47,8 +47,8 @@ private:
     void* handle_;
 };
 
-/// Owns a socket. The helpers throw call_failed where the C API reports an error; tests that want to see the
-/// error call the C API with the handle, to which this class converts.
+/// Owns a socket. The helpers throw call_failed where the C API reports an error; tests that want
+/// to see the error call the C API with the handle, to which this class converts.
 class test_socket {
 public:
     test_socket() = default;
@@ -84,7 +84,8 @@ public:
     void send_parts(const parts& message);
     /// Sends without waiting. @return false for EAGAIN.
     bool try_send(std::string_view body);
-    /// Sends without waiting until the message does not fit. @return how many were accepted, at most `limit`.
+    /// Sends without waiting until the message does not fit. @return how many were accepted, at
+    /// most `limit`.
     int send_until_full(std::string_view body, int limit);
     /// Receives one part of any size.
     std::string recv(int flags = 0);

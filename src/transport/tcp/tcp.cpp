@@ -126,6 +126,13 @@ public:
                 return asio::post(io_, [self, error] { self->finish(error, nullptr); });
         }
         const auto target = tcp_address::split(parts.target);
+        error_code not_numeric;
+        const auto literal = asio::ip::make_address(target->host, not_numeric);
+        if (!not_numeric) {
+            candidates_.emplace_back(literal,
+                                     static_cast<std::uint16_t>(std::stoi(target->port)));
+            return next({});
+        }
         auto resolved = [self](const error_code& error, tcp::resolver::results_type results) {
             if (!self->handler_)
                 return;
