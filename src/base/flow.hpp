@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/byte_queue.hpp"
+#include "base/newest_slot.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -108,6 +109,7 @@ private:
 struct channel {
     byte_queue queue;
     message_flow flow;
+    newest_slot newest; ///< where messages go that replace one another; younger than the queue's
 };
 
 } // namespace zlink::base

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/inproc.hpp"
 
+#include "core/conflation.hpp"
+
 #include <algorithm>
 #include <cerrno>
 
@@ -12,6 +14,7 @@ peer_info describe(const socket_options& options)
     peer_info info;
     info.routing_id = options.routing_id;
     info.socket_type = options.type;
+    info.wants_newest = conflates_receiving(options);
     return info;
 }
 
@@ -46,6 +49,8 @@ int inproc_registry::unbind(const std::string& name, const socket_link& binder)
 void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
 {
     pipe.binder_end->set_mailbox(binder.link->box);
+    pipe.binder_end->set_conflation(conflates_sending(binder.options),
+                                    conflates_receiving(binder.options));
     pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
     pipe.binder_end->notify(pipe_end::attached | pipe_end::identified);
 }
@@ -58,6 +63,8 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name,
     auto far = std::make_shared<pipe_end>(channels, false, nullptr);
     near->set_other_end(far);
     far->set_other_end(near);
+    near->set_conflation(conflates_sending(*connector.options),
+                         conflates_receiving(*connector.options));
     near->set_limits(connector.options->send_hwm, connector.options->receive_hwm);
     near->connected_side = true;
     near->endpoint = far->endpoint = "inproc://" + name;

@@ -26,6 +26,10 @@ struct bool_row {
 
 #define ZLINK_FIELD(type, path) [](socket_options& o) -> type& { return o.path; }
 
+// The wire has 16 bits for tenths of a second; what is given is rounded down to them.
+constexpr int heartbeat_ttl_unit_ms = 100;
+constexpr int max_heartbeat_ttl_ms = 0xffff * heartbeat_ttl_unit_ms + heartbeat_ttl_unit_ms - 1;
+
 constexpr std::array int_rows{
     int_row{ZMQ_SNDHWM, 0, INT_MAX, ZLINK_FIELD(int, send_hwm)},
     int_row{ZMQ_RCVHWM, 0, INT_MAX, ZLINK_FIELD(int, receive_hwm)},
@@ -46,6 +50,14 @@ constexpr std::array int_rows{
     int_row{ZMQ_TCP_KEEPALIVE_IDLE, -1, INT_MAX, ZLINK_FIELD(int, transport.tcp_keepalive_idle_s)},
     int_row{ZMQ_TCP_KEEPALIVE_INTVL, -1, INT_MAX,
             ZLINK_FIELD(int, transport.tcp_keepalive_interval_s)},
+    int_row{ZMQ_HEARTBEAT_IVL, 0, INT_MAX, ZLINK_FIELD(int, heartbeat.interval_ms)},
+    int_row{ZMQ_HEARTBEAT_TIMEOUT, 0, INT_MAX, ZLINK_FIELD(int, heartbeat.timeout_ms)},
+    int_row{ZMQ_HEARTBEAT_TTL, 0, max_heartbeat_ttl_ms, ZLINK_FIELD(int, heartbeat.ttl_ms)},
+    int_row{ZMQ_USE_FD, -1, INT_MAX, ZLINK_FIELD(int, transport.listening_fd)},
+    int_row{ZMQ_RATE, 1, INT_MAX, ZLINK_FIELD(int, multicast_rate_kbit_s)},
+    int_row{ZMQ_RECOVERY_IVL, 0, INT_MAX, ZLINK_FIELD(int, multicast_recovery_ms)},
+    int_row{ZMQ_MULTICAST_HOPS, 1, INT_MAX, ZLINK_FIELD(int, multicast_hops)},
+    int_row{ZMQ_MULTICAST_MAXTPDU, 1, INT_MAX, ZLINK_FIELD(int, multicast_max_datagram_bytes)},
 };
 
 constexpr std::array bool_rows{
@@ -59,11 +71,10 @@ constexpr std::array bool_rows{
 
 // Known options whose feature is not built.
 constexpr std::array later_options{
-    ZMQ_RATE, ZMQ_RECOVERY_IVL, ZMQ_MULTICAST_HOPS, ZMQ_MULTICAST_MAXTPDU, ZMQ_TCP_ACCEPT_FILTER,
+    ZMQ_TCP_ACCEPT_FILTER,
     ZMQ_IPC_FILTER_PID, ZMQ_IPC_FILTER_UID, ZMQ_IPC_FILTER_GID, ZMQ_PLAIN_SERVER,
     ZMQ_PLAIN_USERNAME, ZMQ_PLAIN_PASSWORD, ZMQ_CURVE_SERVER, ZMQ_CURVE_PUBLICKEY,
-    ZMQ_CURVE_SECRETKEY, ZMQ_CURVE_SERVERKEY, ZMQ_ZAP_DOMAIN, ZMQ_SOCKS_PROXY, ZMQ_HEARTBEAT_IVL,
-    ZMQ_HEARTBEAT_TTL, ZMQ_HEARTBEAT_TIMEOUT, ZMQ_USE_FD};
+    ZMQ_CURVE_SECRETKEY, ZMQ_CURVE_SERVERKEY, ZMQ_ZAP_DOMAIN, ZMQ_SOCKS_PROXY};
 
 } // namespace
 
@@ -132,7 +143,8 @@ int set_option(socket_options& options, int id, const void* value, std::size_t b
     if (const auto row = std::ranges::find(int_rows, id, &int_row::id); row != int_rows.end()) {
         if (read_int(value, bytes, number) != 0 || number < row->least || number > row->most)
             return EINVAL;
-        row->field(options) = number;
+        row->field(options) =
+            id == ZMQ_HEARTBEAT_TTL ? number - number % heartbeat_ttl_unit_ms : number;
         return 0;
     }
     if (const auto row = std::ranges::find(bool_rows, id, &bool_row::id); row != bool_rows.end()) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "engine/heartbeat.hpp"
 #include "transport/options.hpp"
 
 #include <cstddef>
@@ -27,6 +28,11 @@ struct socket_options {
     bool invert_matching = false;
     bool probe_router = false; ///< set by the patterns that have the option
     int handshake_interval_ms = 30000;
+    engine::heartbeat_settings heartbeat;
+    int multicast_rate_kbit_s = 100; ///< kept for multicast transports, as the following
+    int multicast_recovery_ms = 10000;
+    int multicast_hops = 1;
+    int multicast_max_datagram_bytes = 1500;
     transport::options transport;
 };
 

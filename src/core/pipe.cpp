@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipe.hpp"
 
+#include "engine/conflate.hpp"
+
 #include <cstring>
 
 namespace zlink::core {
@@ -40,6 +42,10 @@ void pipe_end::set_peer(peer_info info)
 peer_info pipe_end::take_peer()
 {
     std::lock_guard lock(peer_mutex_);
+    if (peer_.wants_newest && !out_conflates_) {
+        out_conflates_ = true;
+        out_->flow.set_producer_limit(0);
+    }
     return std::move(peer_);
 }
 
@@ -47,6 +53,8 @@ peer_info pipe_end::take_peer()
 
 bool pipe_end::write(const frame& part) noexcept
 {
+    if (out_conflates_) [[unlikely]]
+        return write_newest(part);
     base::byte_queue& queue = out_->queue;
     bool written = false;
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
@@ -79,6 +87,20 @@ bool pipe_end::commit() noexcept
 {
     out_->flow.add_sent(1);
     if (out_->queue.commit(1) && other_)
+        other_->on_readable();
+    return true;
+}
+
+// Messages of several parts are not supported here: their last part is kept.
+bool pipe_end::write_newest(const frame& part) noexcept
+{
+    if (part.more())
+        return true;
+    base::buffer_ref copy = engine::copy_frame(part.flags, part.bytes());
+    if (!copy)
+        return false;
+    out_->newest.put(std::move(copy));
+    if (out_->queue.wake() && other_)
         other_->on_readable();
     return true;
 }
@@ -144,13 +166,17 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
 bool pipe_end::peek(frame& part) noexcept
 {
     base::byte_queue& queue = in_->queue;
+    if (in_conflates_) [[unlikely]]
+        return peek_newest(part);
     if (peeked_) {
         part = part_;
         return true;
     }
     while (!queue.load()) {
+        if (in_->newest.filled())
+            return peek_newest(part);
         tell_taken(in_->flow.report());
-        if (queue.sleep())
+        if (queue.sleep() && !(in_->newest.filled() && queue.wake()))
             return false;
     }
     const std::byte* const at = queue.read_begin();
@@ -182,16 +208,55 @@ void pipe_end::pop() noexcept
     if (!peeked_)
         return;
     peeked_ = false;
-    if (part_apart_)
+    if (part_apart_) {
+        if (newest_) [[unlikely]]
+            return newest_.reset();
         in_->queue.consume_body();
-    else
+    } else {
         in_->queue.consume(part_header_bytes_ + part_bytes_);
+    }
     if (!part_more_)
         tell_taken(in_->flow.add_taken(1));
 }
 
+bool pipe_end::peek_newest(frame& part) noexcept
+{
+    while (!take_newest()) {
+        tell_taken(in_->flow.report());
+        if (in_->queue.sleep() && !(in_->newest.filled() && in_->queue.wake()))
+            return false;
+    }
+    part = part_;
+    return true;
+}
+
+// Makes the newest message there is the part that is peeked.
+bool pipe_end::take_newest() noexcept
+{
+    base::buffer_ref newest = in_->newest.take();
+    // What the peer wrote before it knew of the conflation is older than what the slot has given.
+    engine::newest_frame queued = engine::take_newest(in_->queue);
+    if (queued.messages)
+        tell_taken(in_->flow.add_taken(queued.messages));
+    if (!newest)
+        newest = std::move(queued.copy);
+    if (!newest)
+        return peeked_;
+    newest_ = std::move(newest);
+    const engine::copied_frame copied = engine::view_frame(*newest_.get());
+    part_.flags = copied.flags & (zmtp3::flag_more | zmtp3::flag_command);
+    part_.data = copied.body.data();
+    part_.size = copied.body.size();
+    part_.owner = newest_.get();
+    part_more_ = false;
+    part_apart_ = true;
+    return peeked_ = true;
+}
+
 void pipe_end::skip_message() noexcept
 {
+    if (newest_) // a newer one, if there is, is not part of it
+        return pop();
     frame part;
     while (peek(part)) {
         const bool more = part.more();

@@ -41,6 +41,7 @@ struct peer_info {
     std::string routing_id;
     int socket_type = -1;
     metadata_ref properties;
+    bool wants_newest = false; ///< it conflates what it receives, and so can the sender (inproc)
 };
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
@@ -64,9 +65,16 @@ public:
 
     void set_mailbox(std::shared_ptr<base::mailbox> box) { box_ = std::move(box); }
     void set_other_end(std::shared_ptr<pipe_peer> other) { other_ = std::move(other); }
+    /// Of which direction only the newest message is kept: what is written, what is read. Before
+    /// the first message.
+    void set_conflation(bool out, bool in) noexcept
+    {
+        out_conflates_ = out;
+        in_conflates_ = in;
+    }
     void set_limits(int out_messages, int in_messages) noexcept
     {
-        out_->flow.set_producer_limit(out_messages);
+        out_->flow.set_producer_limit(out_conflates_ ? 0 : out_messages);
         in_->flow.set_consumer_limit(in_messages);
     }
     const std::shared_ptr<channel_pair>& channels() const noexcept { return channels_; }
@@ -89,7 +97,9 @@ public:
     void rollback() noexcept { out_->queue.rollback(); }
 
     // --- reading
-    /// The next part, if a whole message is there; if not, a `readable` event will follow.
+    /// The next part, if a whole message is there; if not, a `readable` event will follow. While
+    /// the part is not popped the answer stays the same, unless the pipe conflates and a newer
+    /// message has come.
     bool peek(frame& part) noexcept;
     /// Moves past the part peek() has given.
     void pop() noexcept;
@@ -131,6 +141,9 @@ private:
     bool append_shared(const frame& part) noexcept;
     bool try_write_through(const frame& part, bool& written) noexcept;
     bool commit() noexcept;
+    bool write_newest(const frame& part) noexcept;
+    bool peek_newest(frame& part) noexcept;
+    bool take_newest() noexcept;
     void tell_taken(bool wake) noexcept
     {
         if (wake && other_)
@@ -147,6 +160,8 @@ private:
     bool other_closed_ = false;
     bool other_gone_ = false;
     bool closed_ = false;
+    bool out_conflates_ = false;
+    bool in_conflates_ = false;
 
     // the part last peeked
     std::size_t part_header_bytes_ = 0;
@@ -155,6 +170,7 @@ private:
     bool part_more_ = false;
     bool peeked_ = false;
     frame part_;
+    base::buffer_ref newest_; ///< what the part lies in, if it comes from the slot
 
     std::mutex peer_mutex_;
     peer_info peer_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session.hpp"
 
+#include "core/conflation.hpp"
+#include "engine/conflate.hpp"
 #include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
@@ -67,6 +69,7 @@ std::shared_ptr<pipe_end> session::make_pipe()
 {
     channels_ = std::make_shared<channel_pair>();
     socket_end_ = std::make_shared<pipe_end>(channels_, true, link_->box);
+    socket_end_->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
     socket_end_->set_limits(options_->send_hwm, options_->receive_hwm);
     socket_end_->set_other_end(shared_from_this());
     socket_end_->connected_side = dialer_ != nullptr;
@@ -196,15 +199,21 @@ void session::end_handshake(std::span<const std::byte> rest)
     const std::vector<std::byte> unsent(handshake_->output().begin(), handshake_->output().end());
     handshake_.reset();
     in_traffic_ = true;
-    in_ = std::make_unique<engine::inbound>(channels_->b_to_a, options_->max_message_bytes,
+    if (conflates_receiving(*options_) && !unconflated_)
+        unconflated_ = std::make_unique<base::channel>();
+    base::channel& incoming = unconflated_ ? *unconflated_ : channels_->b_to_a;
+    in_ = std::make_unique<engine::inbound>(incoming, options_->max_message_bytes,
                                             takes_subscriptions(options_->type), *this);
+    if (options_->type == types::req)
+        in_->require_envelope();
     bool announced = true;
     attach_outbound(unsent, remote, [&] {
         announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
                                                : pipe_end::identified);
     });
-    if (!announced && !closing_)
-        return finish(); // the socket was closed meanwhile
+    if (is_new && !announced)
+        return finish(); // the socket was closed meanwhile; an older pipe is closed by a call
+    start_heartbeat(remote);
     drain();
     if (stream_ && feed_rest(rest) && !closing_)
         read();
@@ -275,16 +284,28 @@ bool session::feed_rest(std::span<const std::byte> rest)
             rest = rest.subspan(bytes);
             moved += bytes;
         }
-        if (in_->received(moved) != engine::inbound_error::none) {
+        const auto error = in_->received(moved);
+        pass_on_received(); // what came before an error counts
+        if (error != engine::inbound_error::none)
             lost(loss::protocol);
-            return false;
-        }
         if (!stream_)
             return false;
     }
-    if (in_->consumer_was_asleep())
-        socket_end_->notify(pipe_end::readable);
     return true;
+}
+
+void session::pass_on_received()
+{
+    bool wake = in_->consumer_was_asleep();
+    if (unconflated_ && channels_) [[unlikely]] {
+        auto newest = engine::take_newest(unconflated_->queue);
+        if (newest.copy) {
+            channels_->b_to_a.newest.put(std::move(newest.copy));
+            wake = channels_->b_to_a.queue.wake();
+        }
+    }
+    if (wake && socket_end_)
+        socket_end_->notify(pipe_end::readable);
 }
 
 // --- traffic -----------------------------------------------------------------------------------
@@ -321,6 +342,8 @@ void session::on_command(std::span<const std::byte> body)
     const auto command = engine::parse_traffic_command(body);
     if (command.kind != engine::traffic_command_kind::ping)
         return;
+    if (command.ttl_ms != 0)
+        ping_received(std::chrono::milliseconds(command.ttl_ms));
     std::vector<std::byte> pong;
     engine::append_traffic_command(
         pong, {engine::traffic_command_kind::pong, command.argument, 0});
@@ -360,8 +383,13 @@ void session::read()
     if (!in_traffic_ || waiting_to_read_ || closing_)
         return;
     for (int reads = 0; reads < reads_per_turn; ++reads) {
-        if (!in_->has_room())
+        if (!in_->has_room()) {
+            if (heartbeat_)
+                heartbeat_->pause();
             return; // on_writable() goes on
+        }
+        if (heartbeat_ && heartbeat_->paused())
+            resume_heartbeat();
         iovec space[2];
         const int count = in_->prepare(space);
         if (count == 0)
@@ -372,9 +400,10 @@ void session::read()
             return wait(transport::direction::read);
         if (result.failed() || result.bytes == 0)
             return lost(loss::connection);
+        if (heartbeat_)
+            heartbeat_->received();
         const auto error = in_->received(result.bytes);
-        if (in_->consumer_was_asleep())
-            socket_end_->notify(pipe_end::readable);
+        pass_on_received();
         if (error != engine::inbound_error::none)
             return lost(loss::protocol);
         if (!in_traffic_)
@@ -407,6 +436,79 @@ void session::wait(transport::direction which)
     });
 }
 
+// --- heartbeats --------------------------------------------------------------------------------
+
+void session::start_heartbeat(const engine::remote_peer& remote)
+{
+    if (options_->heartbeat.interval_ms == 0 || remote.major < 3)
+        return;
+    heartbeat_.emplace(options_->heartbeat, engine::heartbeat::clock::now());
+    if (closing_)
+        heartbeat_->pause();
+    schedule_heartbeat();
+}
+
+void session::ping_received(std::chrono::milliseconds ttl)
+{
+    if (closing_)
+        return;
+    const auto now = engine::heartbeat::clock::now();
+    if (!heartbeat_)
+        heartbeat_.emplace(engine::heartbeat_settings{}, now);
+    heartbeat_->ping_received(ttl, now);
+    schedule_heartbeat();
+}
+
+void session::resume_heartbeat()
+{
+    heartbeat_->resume(engine::heartbeat::clock::now());
+    schedule_heartbeat();
+}
+
+// Traffic does not touch the timer: one that has become too early finds nothing due.
+void session::schedule_heartbeat()
+{
+    const auto deadline = heartbeat_->deadline();
+    if (!deadline || (heartbeat_timer_ && heartbeat_timer_->expiry() <= *deadline))
+        return;
+    heartbeat_timer_.emplace(io_, *deadline);
+    heartbeat_timer_->async_wait(
+        [self = shared_from_this(), connection = connection_count_](const auto& error) {
+            if (!error && self->connection_count_ == connection)
+                self->beat();
+        });
+}
+
+void session::beat()
+{
+    heartbeat_timer_.reset();
+    switch (heartbeat_->due(engine::heartbeat::clock::now())) {
+    case engine::heartbeat::action::dead:
+        return lost(loss::connection);
+    case engine::heartbeat::action::ping:
+        send_ping();
+        break;
+    case engine::heartbeat::action::none:
+        break;
+    }
+    if (heartbeat_)
+        schedule_heartbeat();
+}
+
+void session::send_ping()
+{
+    if (waiting_to_write_)
+        return; // the peer has enough to read; a PING for each interval would only pile up
+    std::vector<std::byte> ping;
+    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping,
+                                          {},
+                                          static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
+    const auto outcome = out_->send_control(ping);
+    if (outcome.state == engine::outbound::status::idle)
+        heartbeat_->ping_sent(engine::heartbeat::clock::now());
+    handle(outcome);
+}
+
 // --- ends --------------------------------------------------------------------------------------
 
 void session::lost(loss why)
@@ -418,6 +520,8 @@ void session::lost(loss why)
     stream_->close();
     stream_.reset();
     handshake_.reset();
+    heartbeat_.reset();
+    heartbeat_timer_.reset();
     ++connection_count_;
     if (in_)
         in_->reset();
@@ -465,6 +569,8 @@ void session::begin_close(int linger_ms)
     if (finished_ || closing_)
         return;
     closing_ = true;
+    if (heartbeat_)
+        heartbeat_->pause(); // nothing is read any more
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
     if (!channels_ || linger_ms == 0 || options_->type == types::sub)
         return finish();
@@ -497,6 +603,8 @@ void session::finish()
     if (dialer_)
         std::exchange(dialer_, nullptr)->stop();
     timer_.reset();
+    heartbeat_.reset();
+    heartbeat_timer_.reset();
     if (out_)
         out_->detach();
     if (stream_) {

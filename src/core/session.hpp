@@ -5,6 +5,7 @@
 #include "core/pipe.hpp"
 #include "core/socket_link.hpp"
 #include "engine/handshake.hpp"
+#include "engine/heartbeat.hpp"
 #include "engine/inbound.hpp"
 #include "engine/outbound.hpp"
 #include "runtime/io_thread.hpp"
@@ -69,8 +70,16 @@ private:
     void end_handshake(std::span<const std::byte> rest);
     peer_info describe(const engine::remote_peer& remote) const;
     bool feed_rest(std::span<const std::byte> rest);
+    void pass_on_received();
     void attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
                          const std::function<void()>& announce);
+
+    void start_heartbeat(const engine::remote_peer& remote);
+    void ping_received(std::chrono::milliseconds ttl);
+    void resume_heartbeat();
+    void schedule_heartbeat();
+    void beat();
+    void send_ping();
 
     void drain();
     void handle(engine::outbound::outcome outcome);
@@ -91,12 +100,15 @@ private:
     std::shared_ptr<channel_pair> channels_;
     std::shared_ptr<pipe_end> socket_end_;
     std::unique_ptr<engine::outbound> out_;
+    std::unique_ptr<base::channel> unconflated_; ///< what comes in, if only the newest goes on
     std::unique_ptr<engine::inbound> in_;
 
     std::shared_ptr<dialer> dialer_;
     std::unique_ptr<transport::stream> stream_;
     std::optional<engine::handshake> handshake_;
     std::optional<boost::asio::steady_timer> timer_; ///< handshake or linger
+    std::optional<engine::heartbeat> heartbeat_; ///< if this side or the peer wants heartbeats
+    std::optional<boost::asio::steady_timer> heartbeat_timer_; ///< while its time is running
     bool in_traffic_ = false;
     bool waiting_to_read_ = false;
     bool waiting_to_write_ = false;

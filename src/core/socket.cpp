@@ -134,6 +134,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item,
         pattern_->writable(pipe);
     if (events & pipe_end::closed) {
         pipe.mark_other_gone();
+        pattern_->readable(pipe);
         finish_pipe(pipe);
     }
 }

@@ -87,6 +87,26 @@ inbound_error inbound::received(std::size_t bytes)
     return error;
 }
 
+bool inbound::envelope_allows(std::uint64_t body_bytes, bool more) noexcept
+{
+    constexpr std::uint64_t number_bytes = 4;
+    switch (envelope_) {
+    case envelope::start:
+        envelope_ = body_bytes == 0 ? envelope::body : envelope::after_number;
+        return more && (body_bytes == 0 || body_bytes == number_bytes);
+    case envelope::after_number:
+        envelope_ = envelope::body;
+        return more && body_bytes == 0;
+    case envelope::body:
+        if (!more)
+            envelope_ = envelope::start;
+        return true;
+    case envelope::any:
+        break;
+    }
+    return true;
+}
+
 void inbound::end_of_frame(bool more) noexcept
 {
     in_message_ = more;
@@ -134,6 +154,9 @@ inbound_error inbound::walk()
             const std::size_t bytes = header.header_bytes + header.body_bytes;
             have_ -= bytes;
             if (!command) {
+                if (envelope_ != envelope::any &&
+                    !envelope_allows(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
+                    return inbound_error::bad_envelope;
                 queue.advance(bytes);
                 end_of_frame((header.flags & zmtp3::flag_more) != 0);
                 continue;
@@ -159,6 +182,9 @@ inbound_error inbound::walk()
             needed_ = header.header_bytes + header.body_bytes;
             break;
         }
+        if (envelope_ != envelope::any &&
+            !envelope_allows(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
+            return inbound_error::bad_envelope;
         if (!begin_body(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
             return inbound_error::out_of_memory;
         queue.advance(header.header_bytes);

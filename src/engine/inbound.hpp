@@ -11,7 +11,7 @@
 
 namespace zlink::engine {
 
-enum class inbound_error : std::uint8_t { none, too_large, out_of_memory };
+enum class inbound_error : std::uint8_t { none, too_large, bad_envelope, out_of_memory };
 
 /// The receiving half of the traffic phase, sans I/O: bytes of a connection in, whole messages out
 /// into a channel. Frames stay in the memory they were read into; the body of a large frame gets
@@ -36,6 +36,10 @@ public:
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
 
+    /// From now on every message must begin as a reply does: an empty part, or a part of 4 bytes (the
+    /// number of the request) and an empty one, with more to follow.
+    void require_envelope() noexcept { envelope_ = envelope::start; }
+
     /// Where the next bytes are to be read to: fills one or two entries and returns how many; 0 if
     /// memory is exhausted.
     int prepare(iovec (&space)[2]) noexcept;
@@ -53,6 +57,7 @@ private:
     bool begin_body(std::uint64_t bytes, bool more) noexcept;
     bool finish_body() noexcept;
     void end_of_frame(bool more) noexcept;
+    bool envelope_allows(std::uint64_t body_bytes, bool more) noexcept;
 
     base::channel& to_;
     command_handler& commands_;
@@ -61,6 +66,7 @@ private:
     bool wake_consumer_ = false;
     bool marked_ = false;
     bool in_message_ = false;
+    enum class envelope : std::uint8_t { any, start, after_number, body } envelope_ = envelope::any;
 
     std::size_t have_ = 0;       ///< bytes lying at the tail of the queue, not walked over yet
     std::size_t needed_ = 0;     ///< size of the incomplete frame they begin, 0 = unknown

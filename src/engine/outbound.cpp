@@ -2,6 +2,7 @@
 #include "engine/outbound.hpp"
 
 #include "engine/codec/zmtp3.hpp"
+#include "engine/conflate.hpp"
 
 #include <algorithm>
 
@@ -46,6 +47,9 @@ void outbound::detach()
     blocked_ = false;
     staged_.clear();
     control_.clear();
+    if (newest_ && newest_sent_ == 0)
+        from_.newest.put_back(std::move(newest_));
+    newest_.reset();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     if (!translate_)
         drop_partial_message();
@@ -63,6 +67,8 @@ bool outbound::discard()
             queue.consume(static_cast<std::size_t>(queue.read_end() - queue.read_begin()));
     }
     queue.unsend();
+    newest_.reset();
+    from_.newest.take();
     const bool wake_producer = from_.flow.set_taken(queue.published_messages() + passed_by_);
     return from_.flow.report() || wake_producer;
 }
@@ -82,7 +88,7 @@ outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
     control_.insert(control_.end(), bytes.begin(), bytes.end());
     from_.queue.wake();
     if (blocked_)
-        return {status::idle, false}; // a wait for writability is under way
+        return {status::blocked, false};
     return drain_locked(batches_per_turn);
 }
 
@@ -98,7 +104,7 @@ bool outbound::drained()
 {
     std::lock_guard lock(mutex_);
     return from_.queue.send_position() == from_.queue.published_position() &&
-           staged_sent_ == staged_.size();
+           staged_sent_ == staged_.size() && !newest_ && !from_.newest.filled();
 }
 
 std::size_t outbound::write_through(const iovec (&frame)[2])
@@ -141,6 +147,24 @@ outbound::status outbound::write_staged()
     return status::idle;
 }
 
+outbound::status outbound::write_newest()
+{
+    const std::size_t total = view_frame(*newest_.get()).total_bytes;
+    while (newest_sent_ < total) {
+        const iovec rest{newest_->data + newest_sent_, total - newest_sent_};
+        const transport::io_result result = to_->write_some(&rest, 1);
+        if (result.failed()) {
+            error_ = result.error;
+            return status::failed;
+        }
+        newest_sent_ += result.bytes;
+        if (result.would_block())
+            return status::blocked;
+    }
+    newest_.reset();
+    return status::idle;
+}
+
 // Translates the next frame; false if there is none.
 bool outbound::stage_next()
 {
@@ -174,7 +198,8 @@ outbound::outcome outbound::drain_locked(int batches)
     }
     base::byte_queue& queue = from_.queue;
     for (;;) {
-        if (!control_.empty() && staged_.empty() && (translate_ || queue.at_boundary())) {
+        if (!control_.empty() && staged_.empty() && !newest_ &&
+            (translate_ || queue.at_boundary())) {
             staged_.swap(control_);
             staged_sent_ = 0;
         }
@@ -182,6 +207,12 @@ outbound::outcome outbound::drain_locked(int batches)
             result.state = write_staged();
             if (result.state != status::idle)
                 break;
+        }
+        if (newest_) {
+            result.state = write_newest();
+            if (result.state != status::idle)
+                break;
+            continue; // a control frame may be waiting for this boundary
         }
         if (translate_) {
             if (stage_next())
@@ -195,8 +226,17 @@ outbound::outcome outbound::drain_locked(int batches)
         const auto batch =
             queue.gather(entries, control_.empty() ? batch_entries : 1, batch_bytes);
         if (batch.count == 0) {
+            if (from_.newest.filled()) {
+                if (batches-- == 0) {
+                    result.state = status::pending;
+                    break;
+                }
+                newest_ = from_.newest.take();
+                newest_sent_ = 0;
+                continue;
+            }
             result.wake_producer |= from_.flow.report();
-            if (queue.sleep())
+            if (queue.sleep() && !(from_.newest.filled() && queue.wake()))
                 break;
             continue;
         }

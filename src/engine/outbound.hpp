@@ -73,6 +73,7 @@ public:
 private:
     outcome drain_locked(int batches);
     status write_staged();
+    status write_newest();
     bool stage_next();
     void drop_partial_message();
 
@@ -84,6 +85,8 @@ private:
     std::uint64_t passed_by_ = 0; ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;
+    base::buffer_ref newest_; ///< the message from the channel's slot that is being written
+    std::size_t newest_sent_ = 0;
     std::vector<std::byte> control_;
     translator translate_ = nullptr;
     const void* context_ = nullptr;

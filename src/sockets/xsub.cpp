@@ -135,10 +135,7 @@ int xsub::receive(core::frame& part)
 
 void xsub::received()
 {
-    core::frame part;
-    if (!in_.peek(part))
-        return;
-    in_receive_ = part.more();
+    in_receive_ = in_.more();
     in_.pop();
 }
 

@@ -18,6 +18,7 @@ struct options {
     int tcp_keepalive_interval_s = -1;
     int tcp_max_retransmit_ms = 0;
     int connect_timeout_ms = 0; ///< 0 = the operating system's
+    int listening_fd = -1;      ///< to bind with instead of a new socket; it is taken over
     bool ipv6 = false;
     std::string bind_to_device;
 };

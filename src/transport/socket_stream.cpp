@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socket_stream.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
@@ -233,6 +234,31 @@ std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint
         return nullptr;
     return std::make_unique<socket_acceptor>(std::move(listener), kind, settings,
                                              std::move(on_close));
+}
+
+std::unique_ptr<acceptor> listen_on_given(asio::io_context& io,
+                                          std::initializer_list<int> families,
+                                          const socket_kind& kind, const options& settings,
+                                          error_code& error)
+{
+    const auto ask = [&](int name) {
+        int value = 0;
+        socklen_t bytes = sizeof value;
+        if (!error && ::getsockopt(settings.listening_fd, SOL_SOCKET, name, &value, &bytes) != 0)
+            error = system_error(errno);
+        return value;
+    };
+    const int family = ask(SO_DOMAIN);
+    const int protocol = ask(SO_PROTOCOL);
+    const bool listens = ask(SO_ACCEPTCONN) != 0;
+    if (!error && (!listens || std::ranges::find(families, family) == families.end()))
+        error = system_error(EINVAL);
+    generic_acceptor listener(io);
+    if (!error)
+        listener.assign({family, protocol}, settings.listening_fd, error);
+    if (error)
+        return nullptr;
+    return std::make_unique<socket_acceptor>(std::move(listener), kind, settings, nullptr);
 }
 
 std::shared_ptr<connect_attempt> connect_to(asio::io_context& io, const generic_endpoint& address,

@@ -5,6 +5,7 @@
 
 #include <boost/asio/basic_socket_acceptor.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <initializer_list>
 
 namespace zlink::transport {
 
@@ -32,6 +33,13 @@ std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_k
 std::unique_ptr<acceptor> listen_on(boost::asio::io_context& io, const generic_endpoint& address,
                                     const socket_kind& kind, const options& settings,
                                     std::function<void()> on_close, error_code& error);
+
+/// Takes over the listening socket `settings.listening_fd`, whose address must be of one of the
+/// families; on failure it stays the caller's. EINVAL: not listening, or another family.
+std::unique_ptr<acceptor> listen_on_given(boost::asio::io_context& io,
+                                          std::initializer_list<int> families,
+                                          const socket_kind& kind, const options& settings,
+                                          error_code& error);
 
 /// Connects to one address, with the time-out of `settings`; optionally from a local address.
 std::shared_ptr<connect_attempt> connect_to(boost::asio::io_context& io,

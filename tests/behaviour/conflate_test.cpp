@@ -67,6 +67,48 @@ TEST_P(Conflate, the_newest_large_message_arrives_undamaged) {
     sending.join();
 }
 
+TEST_P(Conflate, a_receiver_that_conflates_never_blocks_a_plain_sender) {
+    const auto small_queue = [](test_socket& socket) { socket.set(ZMQ_SNDHWM, 1); };
+    auto [bound, peer, address] =
+        link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, keep_only_the_last, small_queue);
+    const std::string body(10'000, 'x');
+    for (int index = 0; index < 3000; ++index)
+        peer.send(body);
+    peer.send("last");
+    ASSERT_TRUE(wait_until([&] { return bound.recv() == "last"; }));
+    EXPECT_FALSE(bound.readable(std::chrono::milliseconds(5)));
+}
+
+TEST_P(Conflate, a_message_seen_by_poll_gives_way_to_a_newer_one) {
+    auto [bound, peer, address] =
+        link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, keep_only_the_last, keep_only_the_last);
+    peer.send("old");
+    ASSERT_TRUE(bound.readable());
+    peer.send("new");
+    // Over a wire the old one may come first, but it must not come instead.
+    std::string body = bound.recv();
+    if (body == "old")
+        body = bound.recv();
+    EXPECT_EQ("new", body);
+}
+
+TEST_P(Conflate, a_publisher_keeps_all_subscriptions) {
+    test_socket publisher(context_, ZMQ_PUB);
+    publisher.set(ZMQ_CONFLATE, 1);
+    test_socket subscriber(context_, ZMQ_SUB);
+    subscriber.set(ZMQ_CONFLATE, 1);
+    const std::vector<std::string> topics{"a", "b", "c", "d"};
+    subscriber.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
+    for (const auto& topic : topics)
+        subscriber.set(ZMQ_SUBSCRIBE, topic);
+    for (const auto& topic : topics) {
+        ASSERT_TRUE(wait_until([&] {
+            publisher.send(topic);
+            return subscriber.readable(std::chrono::milliseconds(2)) && subscriber.recv() == topic;
+        }));
+    }
+}
+
 ZLINK_ALL_TRANSPORTS(Conflate);
 
 /// Sends to nobody, then binds a receiver: only the newest message must come.
@@ -91,7 +133,47 @@ TEST_P(ConflateLateBind, a_sender_without_peer_keeps_the_newest_message) {
     expect_newest_after_late_bind(context_, GetParam());
 }
 
+TEST_P(ConflateLateBind, the_newest_message_waits_for_a_new_connection) {
+    test_socket source(context_, ZMQ_PUSH);
+    source.set(ZMQ_CONFLATE, 1);
+    source.set(ZMQ_RECONNECT_IVL, 1);
+    const std::string address = known_address(GetParam());
+    {
+        test_socket sink(context_, ZMQ_PULL);
+        sink.bind(address);
+        source.connect(address);
+        source.send("seen");
+        ASSERT_EQ("seen", sink.recv());
+        sink.close();
+    }
+    // Until the loss is noticed messages may go to the dead connection.
+    ASSERT_TRUE(wait_until([&] {
+        source.send("lost");
+        source.send("newest");
+        test_socket sink(context_, ZMQ_PULL);
+        if (zmq_bind(sink, address.c_str()) != 0)
+            return false;
+        return sink.readable(std::chrono::milliseconds(200)) && sink.recv() == "newest";
+    }));
+}
+
 ZLINK_WIRE_TRANSPORTS(ConflateLateBind);
+
+TEST(ZlinkOnlyConflate, a_plain_inproc_sender_conflates_once_the_receiver_says_so) {
+    test_context context;
+    const std::string address = known_address(transport::inproc);
+    test_socket source(context, ZMQ_PUSH);
+    source.connect(address);
+    for (int index = 0; index < 10; ++index)
+        source.send("early");
+    test_socket sink(context, ZMQ_PULL);
+    sink.set(ZMQ_CONFLATE, 1);
+    sink.bind(address);
+    for (int index = 0; index < 10'000; ++index)
+        ASSERT_TRUE(source.try_send(std::to_string(index)));
+    EXPECT_EQ("9999", sink.recv());
+    EXPECT_FALSE(sink.readable(std::chrono::milliseconds(5)));
+}
 
 TEST(ZlinkOnlyConflate, an_inproc_sender_without_peer_keeps_the_newest_message) {
     test_context context;

@@ -130,6 +130,7 @@ def test_signature_is_sent_unprompted(bench, binds):
     assert raw.recv(10) == zmtp.SIGNATURE
 
 
+@pytest.mark.later
 @pytest.mark.parametrize("options, mechanism", [
     ({"PLAIN_SERVER": 1}, b"PLAIN"),
     ({"PLAIN_USERNAME": b"admin", "PLAIN_PASSWORD": b"secret"}, b"PLAIN"),
@@ -153,6 +154,7 @@ def test_ready(bench, binds, kind):
     assert raw.recv_frame().hex() == READY[kind]
 
 
+@pytest.mark.later
 @pytest.mark.zlink_only
 @pytest.mark.parametrize("kind", DRAFT_READY)
 def test_ready_of_draft_types(bench, kind):
@@ -252,6 +254,7 @@ OLD_OPENINGS = [
 ]
 
 
+@pytest.mark.later
 @pytest.mark.parametrize("name, theirs, ours, incoming, outgoing", OLD_OPENINGS,
                          ids=[opening[0] for opening in OLD_OPENINGS])
 def test_older_peers(bench, name, theirs, ours, incoming, outgoing):
@@ -521,6 +524,36 @@ def test_unanswered_heartbeat_closes_the_connection(bench):
     raw.handshake("PUSH")
     assert raw.expect_closed().startswith(ping())
     check_serving(bench, pull)
+
+
+def test_caller_calls_again_after_silence(bench):
+    pull, listener = bench.connected("PULL", HEARTBEAT_IVL=50, HEARTBEAT_TIMEOUT=100,
+                                     RECONNECT_IVL=10)
+    silent = bench.own(listener.accept(), "close")
+    silent.handshake("PUSH")
+    silent.expect_closed()
+    raw = bench.own(listener.accept(), "close")
+    raw.handshake("PUSH")
+    raw.send(message(b"back"))
+    assert pull.recv() == [b"back"]
+
+
+@pytest.mark.zlink_only
+def test_full_queue_is_not_taken_for_silence(bench):
+    """Nothing is read while the application takes nothing, so there is nothing to conclude."""
+    pull = bench.bound("PULL", RCVHWM=1, HEARTBEAT_IVL=100, HEARTBEAT_TIMEOUT=200)
+    raw = bench.dial()
+    raw.handshake("PUSH")
+    raw.send(message(b"first"))
+    assert raw.recv_frame() == ping()
+    raw.send(message(b"second"))
+    for _ in range(6):
+        assert raw.recv_frame() == ping()
+    assert [pull.recv(), pull.recv()] == [[b"first"], [b"second"]]
+    for _ in range(3):
+        assert raw.recv_frame() == ping()
+        raw.send(pong())
+    assert raw.expect_closed().startswith(ping())
 
 
 def test_time_to_live_closes_a_silent_connection(bench):

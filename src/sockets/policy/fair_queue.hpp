@@ -88,6 +88,8 @@ public:
         next_after(*last_);
     }
 
+    /// Does another part follow the one peeked last?
+    bool more() const noexcept { return more_; }
     /// The pipe of the part peeked last.
     core::pipe_end* last() const noexcept { return last_; }
     const std::vector<core::pipe_end*>& pipes() const noexcept { return pipes_; }

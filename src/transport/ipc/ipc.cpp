@@ -108,6 +108,8 @@ std::string make_directory(error_code& error)
 std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
                                  const options& settings, error_code& error)
 {
+    if (settings.listening_fd >= 0)
+        return listen_on_given(io, {AF_UNIX}, kind, settings, error);
     std::function<void()> on_close;
     std::string path(address);
     if (address == "*") {

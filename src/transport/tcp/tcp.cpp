@@ -98,6 +98,8 @@ error_code check_connect(std::string_view address, const options&)
 std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
                                  const options& settings, error_code& error)
 {
+    if (settings.listening_fd >= 0)
+        return listen_on_given(io, {AF_INET, AF_INET6}, kind, settings, error);
     // A source part, as connect addresses may have, means nothing here.
     const auto endpoint = tcp_address::resolve_local(tcp_address::split_source(address).target,
                                                      settings.ipv6, error);

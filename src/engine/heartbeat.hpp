@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace zlink::engine {
+
+/// The heartbeat options of a socket.
+struct heartbeat_settings {
+    int interval_ms = 0; ///< between the PINGs sent, 0 = none are sent
+    int timeout_ms = -1; ///< for the answer to a PING; 0 = unlimited, -1 = as long as the interval
+    int ttl_ms = 0;      ///< what our PINGs ask of the peer, 0 = nothing; whole tenths of a second
+};
+
+/// Decides when a connection has to send PING and when the silence of the peer means that the
+/// connection is dead. Sans I/O: its owner says what happens and what time it is, and asks again
+/// when deadline() has come.
+///
+/// Whatever is received proves that the peer lives, not only PONG.
+///
+/// Thread safety: none of its own.
+class heartbeat {
+public:
+    using clock = std::chrono::steady_clock;
+    enum class action : std::uint8_t {
+        none, ///< nothing is due yet
+        ping, ///< send PING now; ping_sent() if it went out
+        dead, ///< the peer was silent for too long
+    };
+
+    /// For a connection that begins its traffic phase at `now`.
+    heartbeat(const heartbeat_settings& settings, clock::time_point now) noexcept;
+
+    /// What is due at `now`. A PING is due once per interval, late ones are not made up for.
+    action due(clock::time_point now) noexcept;
+    /// When due() is worth asking again; nothing = only after another event. Received bytes do not
+    /// change it in the sense that asking too early is harmless.
+    std::optional<clock::time_point> deadline() const noexcept;
+
+    /// A PING was handed to the connection: from now on the answer is awaited. Not to be called
+    /// for one that had to queue behind other data, or slow transfers would be taken for death.
+    void ping_sent(clock::time_point now) noexcept;
+    /// Bytes came in. Call before their PINGs are reported.
+    void received() noexcept
+    {
+        answer_deadline_.reset();
+        ttl_deadline_.reset();
+    }
+    /// The peer sent a PING with a time to live, not 0.
+    void ping_received(std::chrono::milliseconds ttl, clock::time_point now) noexcept;
+
+    /// Nothing is read for the time being, so that nothing can be concluded from silence.
+    void pause() noexcept { paused_ = true; }
+    /// Reading goes on; what was awaited gets its full time again.
+    void resume(clock::time_point now) noexcept;
+    bool paused() const noexcept { return paused_; }
+
+private:
+    using time_limit = std::optional<clock::time_point>;
+
+    const std::chrono::milliseconds interval_;
+    const std::chrono::milliseconds timeout_; ///< 0 = unlimited
+    time_limit next_ping_;
+    time_limit answer_deadline_;
+    time_limit ttl_deadline_;
+    std::chrono::milliseconds ttl_{0}; ///< of the peer's last PING
+    bool paused_ = false;
+};
+
+} // namespace zlink::engine

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/heartbeat.hpp"
+
+#include <gtest/gtest.h>
+
+namespace zlink::test {
+namespace {
+
+using engine::heartbeat;
+using action = heartbeat::action;
+using std::chrono::milliseconds;
+
+const heartbeat::clock::time_point start{std::chrono::hours(1)};
+
+heartbeat::clock::time_point at(int ms) {
+    return start + milliseconds(ms);
+}
+
+heartbeat make(int interval_ms, int timeout_ms = -1) {
+    return heartbeat({interval_ms, timeout_ms, 0}, start);
+}
+
+TEST(heartbeat, without_interval_nothing_is_ever_due) {
+    auto beats = make(0);
+    EXPECT_FALSE(beats.deadline());
+    EXPECT_EQ(beats.due(at(1'000'000)), action::none);
+}
+
+TEST(heartbeat, asks_for_a_ping_in_every_interval) {
+    auto beats = make(100);
+    EXPECT_EQ(beats.deadline(), at(100));
+    EXPECT_EQ(beats.due(at(99)), action::none);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    EXPECT_EQ(beats.due(at(100)), action::none);
+    EXPECT_EQ(beats.deadline(), at(200));
+    EXPECT_EQ(beats.due(at(200)), action::ping);
+}
+
+TEST(heartbeat, late_pings_are_not_made_up_for) {
+    auto beats = make(100);
+    EXPECT_EQ(beats.due(at(350)), action::ping);
+    EXPECT_EQ(beats.due(at(350)), action::none);
+    EXPECT_EQ(beats.deadline(), at(450));
+}
+
+TEST(heartbeat, without_answer_the_connection_is_dead_after_the_interval) {
+    auto beats = make(100);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    beats.ping_sent(at(100));
+    EXPECT_EQ(beats.due(at(199)), action::none);
+    EXPECT_EQ(beats.due(at(200)), action::dead);
+}
+
+TEST(heartbeat, a_timeout_of_its_own_counts_from_the_first_unanswered_ping) {
+    auto beats = make(100, 250);
+    for (const int ms : {100, 200, 300}) {
+        EXPECT_EQ(beats.due(at(ms)), action::ping);
+        beats.ping_sent(at(ms));
+    }
+    EXPECT_EQ(beats.deadline(), at(350));
+    EXPECT_EQ(beats.due(at(350)), action::dead);
+}
+
+TEST(heartbeat, anything_received_is_an_answer) {
+    auto beats = make(100, 30);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    beats.ping_sent(at(100));
+    EXPECT_EQ(beats.deadline(), at(130));
+    beats.received();
+    EXPECT_EQ(beats.due(at(130)), action::none);
+    EXPECT_EQ(beats.deadline(), at(200));
+    EXPECT_EQ(beats.due(at(200)), action::ping);
+    beats.ping_sent(at(200));
+    EXPECT_EQ(beats.due(at(230)), action::dead);
+}
+
+TEST(heartbeat, a_timeout_of_zero_waits_for_ever) {
+    auto beats = make(100, 0);
+    for (int ms = 100; ms <= 10'000; ms += 100) {
+        EXPECT_EQ(beats.due(at(ms)), action::ping) << ms;
+        beats.ping_sent(at(ms));
+    }
+}
+
+TEST(heartbeat, a_ping_that_could_not_be_sent_expects_no_answer) {
+    auto beats = make(100, 50);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    EXPECT_EQ(beats.due(at(150)), action::none);
+    EXPECT_EQ(beats.due(at(200)), action::ping);
+}
+
+TEST(heartbeat, silence_beyond_the_time_to_live_is_death) {
+    auto beats = make(0);
+    beats.ping_received(milliseconds(200), at(10));
+    EXPECT_EQ(beats.deadline(), at(210));
+    EXPECT_EQ(beats.due(at(209)), action::none);
+    EXPECT_EQ(beats.due(at(210)), action::dead);
+}
+
+TEST(heartbeat, traffic_ends_a_time_to_live_and_the_next_ping_begins_another) {
+    auto beats = make(0);
+    beats.ping_received(milliseconds(200), at(0));
+    beats.received();
+    EXPECT_FALSE(beats.deadline());
+    EXPECT_EQ(beats.due(at(200)), action::none);
+    beats.received();
+    beats.ping_received(milliseconds(6'553'500), at(300));
+    EXPECT_EQ(beats.due(at(6'553'799)), action::none);
+    EXPECT_EQ(beats.due(at(6'553'800)), action::dead);
+}
+
+TEST(heartbeat, the_earliest_deadline_counts) {
+    auto beats = make(100, 500);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    beats.ping_sent(at(100));
+    beats.ping_received(milliseconds(50), at(110));
+    EXPECT_EQ(beats.deadline(), at(160));
+    EXPECT_EQ(beats.due(at(160)), action::dead);
+}
+
+TEST(heartbeat, while_paused_pings_go_on_and_silence_proves_nothing) {
+    auto beats = make(100, 50);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    beats.ping_sent(at(100));
+    beats.ping_received(milliseconds(20), at(100));
+    beats.pause();
+    EXPECT_EQ(beats.deadline(), at(200));
+    EXPECT_EQ(beats.due(at(150)), action::none);
+    EXPECT_EQ(beats.due(at(200)), action::ping);
+    beats.ping_sent(at(200));
+    EXPECT_EQ(beats.due(at(300)), action::ping);
+}
+
+TEST(heartbeat, after_a_pause_everything_awaited_gets_its_full_time) {
+    auto beats = make(100, 50);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    beats.ping_sent(at(100));
+    beats.pause();
+    EXPECT_TRUE(beats.paused());
+    EXPECT_EQ(beats.due(at(200)), action::ping);
+    beats.resume(at(210));
+    EXPECT_FALSE(beats.paused());
+    EXPECT_EQ(beats.deadline(), at(260));
+    EXPECT_EQ(beats.due(at(259)), action::none);
+    EXPECT_EQ(beats.due(at(260)), action::dead);
+}
+
+TEST(heartbeat, a_time_to_live_outlasts_a_pause) {
+    auto beats = make(0);
+    beats.ping_received(milliseconds(200), at(0));
+    beats.pause();
+    EXPECT_FALSE(beats.deadline());
+    EXPECT_EQ(beats.due(at(1000)), action::none);
+    beats.resume(at(1000));
+    EXPECT_EQ(beats.due(at(1199)), action::none);
+    EXPECT_EQ(beats.due(at(1200)), action::dead);
+}
+
+} // namespace
+} // namespace zlink::test
