@@ -14,6 +14,8 @@ namespace zmtp3 = engine::zmtp3;
 constexpr std::size_t shared_body_bytes = 4 * 1024;
 // From here on a body that must be copied gets memory of its own, which the receiver can keep.
 constexpr std::size_t own_memory_bytes = 8 * 1024;
+// A batch of the sending thread.
+constexpr std::size_t flush_bytes = 48 * 1024;
 // From here on the copy is worth avoiding by writing to an idle connection at once.
 constexpr std::size_t write_through_bytes = 8 * 1024;
 
@@ -71,8 +73,10 @@ bool pipe_end::write(const frame& part) noexcept
         if (part.size) // memcpy must not see null
             std::memcpy(at + header, part.data, part.size);
         queue.advance(header + part.size);
+        deferred_bytes_ += header + part.size;
     } else {
         queue.advance(header);
+        deferred_bytes_ += header + part.size;
         if (!append_shared(part)) {
             rollback();
             in_message_ = false;
@@ -86,9 +90,25 @@ bool pipe_end::write(const frame& part) noexcept
 bool pipe_end::commit() noexcept
 {
     out_->flow.add_sent(1);
-    if (out_->queue.commit(1) && other_)
-        other_->on_readable();
+    if (out_->queue.commit(1)) {
+        deferred_ = other_ && other_->on_readable() == wake_result::deferred;
+        deferred_bytes_ = 0;
+    } else if (deferred_ && deferred_bytes_ >= flush_bytes) {
+        flush();
+    }
     return true;
+}
+
+void pipe_end::flush() noexcept
+{
+    deferred_bytes_ = 0;
+    deferred_ = other_ && other_->on_flush() == wake_result::deferred;
+}
+
+bool pipe_end::flush_for_room() noexcept
+{
+    flush();
+    return out_->flow.has_room();
 }
 
 // Messages of several parts are not supported here: their last part is kept.
@@ -182,24 +202,29 @@ bool pipe_end::peek(frame& part) noexcept
     const std::byte* const at = queue.read_begin();
     zmtp3::frame_header header;
     zmtp3::decode_header(at, static_cast<std::size_t>(queue.read_end() - at), header);
+    const std::byte* body = at + header.header_bytes;
+    base::buffer* owner = nullptr;
     part_header_bytes_ = header.header_bytes;
     part_bytes_ = header.body_bytes;
     part_more_ = (header.flags & zmtp3::flag_more) != 0;
-    part_.flags = header.flags & (zmtp3::flag_more | zmtp3::flag_command);
-    part_.size = header.body_bytes;
-    part_apart_ = part_bytes_ != 0 && at + part_header_bytes_ == queue.read_end();
-    if (!part_apart_) {
-        part_.data = at + part_header_bytes_;
-        part_.owner = nullptr;
-    } else {
+    part_apart_ = part_bytes_ != 0 && body == queue.read_end();
+    if (part_apart_) {
         queue.consume(part_header_bytes_);
         part_header_bytes_ = 0;
         queue.load();
-        part_.data = queue.read_begin();
-        part_.owner = queue.head().owner;
+        body = queue.read_begin();
+        owner = queue.head().owner;
+    }
+    // Field by field: a copy of the whole would load in one piece what was just stored in several.
+    const auto flags = static_cast<std::uint8_t>(
+        header.flags & (zmtp3::flag_more | zmtp3::flag_command));
+    for (frame* to : {&part, &part_}) {
+        to->data = body;
+        to->size = header.body_bytes;
+        to->owner = owner;
+        to->flags = flags;
     }
     peeked_ = true;
-    part = part_;
     return true;
 }
 

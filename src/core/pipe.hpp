@@ -23,9 +23,16 @@ struct channel_pair {
 /// What one end of a pipe has to tell the other. Called in the thread of the caller's end.
 class pipe_peer {
 public:
+    enum class wake_result : std::uint8_t {
+        done,
+        deferred, ///< the caller shall batch: call on_flush() when a batch is full
+    };
+
     virtual ~pipe_peer() = default;
     /// Messages were committed, and the other end slept: it must see to them now.
-    virtual void on_readable() noexcept = 0;
+    virtual wake_result on_readable() noexcept = 0;
+    /// A batch is full, or there is no room for more.
+    virtual wake_result on_flush() noexcept { return wake_result::done; }
     /// Messages were taken, and the other end waits for room.
     virtual void on_writable() noexcept = 0;
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
@@ -87,9 +94,15 @@ public:
 
     // --- writing
     /// May a new message be written? If not, a `writable` event will follow.
-    bool can_write() noexcept { return !other_closed_ && out_->flow.has_room_or_wait(); }
+    bool can_write() noexcept
+    {
+        return has_room() || (!other_closed_ && out_->flow.has_room_or_wait());
+    }
     /// The same, without asking for an event.
-    bool has_room() noexcept { return !other_closed_ && out_->flow.has_room(); }
+    bool has_room() noexcept
+    {
+        return !other_closed_ && (out_->flow.has_room() || (deferred_ && flush_for_room()));
+    }
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
     bool write(const frame& part) noexcept;
@@ -132,7 +145,11 @@ public:
     std::atomic<bool> linked{false};
 
     // pipe_peer
-    void on_readable() noexcept override { notify(readable); }
+    wake_result on_readable() noexcept override
+    {
+        notify(readable);
+        return wake_result::done;
+    }
     void on_writable() noexcept override { notify(writable); }
     void on_closed(int linger_ms) noexcept override;
 
@@ -141,6 +158,8 @@ private:
     bool append_shared(const frame& part) noexcept;
     bool try_write_through(const frame& part, bool& written) noexcept;
     bool commit() noexcept;
+    void flush() noexcept;
+    bool flush_for_room() noexcept;
     bool write_newest(const frame& part) noexcept;
     bool peek_newest(frame& part) noexcept;
     bool take_newest() noexcept;
@@ -156,6 +175,8 @@ private:
     std::shared_ptr<pipe_peer> other_;
     std::shared_ptr<base::mailbox> box_;
     metadata_ref properties_;
+    bool deferred_ = false; ///< this end has to flush what it commits, see wake_result
+    std::size_t deferred_bytes_ = 0;
     bool in_message_ = false; ///< a part with flag_more was written last
     bool other_closed_ = false;
     bool other_gone_ = false;

@@ -24,6 +24,8 @@ constexpr int reads_per_turn = 16;
 // this, batching in the I/O thread moves more of them.
 constexpr std::chrono::nanoseconds quick_wake{15'000};
 constexpr unsigned quick_wakes_until_batching = 3;
+// How long the end of such a batch may wait for the I/O thread.
+constexpr std::chrono::microseconds collect_interval{50};
 
 bool sends_subscriptions(int type) noexcept
 {
@@ -310,21 +312,73 @@ void session::pass_on_received()
 
 // --- traffic -----------------------------------------------------------------------------------
 
-void session::on_readable() noexcept
+// While messages follow each other quickly the sending thread itself writes them in batches, and
+// the I/O thread looks now and then for a batch that was begun and not finished.
+pipe_peer::wake_result session::on_readable() noexcept
 {
     const auto now = base::steady_clock::now();
     quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
     if (quick_wakes_ >= quick_wakes_until_batching) {
         last_wake_ = now;
-        return post(&session::drain);
+        post(&session::begin_collecting);
+        return wake_result::deferred;
     }
-    const auto outcome = out_->drain_directly();
+    const wake_result result = after_direct(out_->drain_directly(false));
     last_wake_ = base::steady_clock::now();
+    return result;
+}
+
+pipe_peer::wake_result session::on_flush() noexcept
+{
+    last_wake_ = base::steady_clock::now();
+    return after_direct(out_->drain_directly(true));
+}
+
+pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) noexcept
+{
     using status = engine::outbound::status;
     if (outcome.wake_producer)
         socket_end_->notify(pipe_end::writable);
-    if (outcome.state != status::idle && outcome.state != status::detached)
+    switch (outcome.state) {
+    case status::written:
+        return wake_result::deferred;
+    case status::idle:
+    case status::detached:
+        break;
+    case status::blocked:
+    case status::pending:
+    case status::failed:
         post(&session::drain);
+        break;
+    }
+    return wake_result::done;
+}
+
+void session::begin_collecting()
+{
+    if (collecting_ || finished_)
+        return;
+    if (!in_traffic_)
+        return; // the next connection will find what is queued
+    collecting_ = true;
+    if (!collect_timer_)
+        collect_timer_.emplace(io_);
+    collect_timer_->expires_after(collect_interval);
+    collect_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+        if (!error && self->collecting_)
+            self->collect_deferred();
+    });
+}
+
+void session::collect_deferred()
+{
+    collecting_ = false;
+    if (!in_traffic_)
+        return;
+    const auto outcome = out_->collect();
+    if (outcome.state == engine::outbound::status::written)
+        begin_collecting();
+    handle(outcome);
 }
 
 std::size_t session::write_through(const iovec (&frame)[2]) noexcept
@@ -372,6 +426,7 @@ void session::handle(engine::outbound::outcome outcome)
         lost(loss::connection);
         break;
     case status::idle:
+    case status::written:
     case status::detached:
         break;
     }
@@ -539,7 +594,7 @@ void session::lost(loss why)
         // The pipe lives with the connection; the next one gets a new pipe.
         socket_end_->notify(pipe_end::closed);
         socket_end_.reset();
-        channels_.reset();
+        retired_ = std::move(channels_);
         if (closing_)
             return finish();
     }
@@ -614,6 +669,8 @@ void session::finish()
         stream_.reset();
     }
     handshake_.reset();
+    collect_timer_.reset();
+    collecting_ = false;
     ++connection_count_;
     in_traffic_ = false;
     if (in_)

@@ -52,7 +52,8 @@ public:
     void close_unless_linked();
 
     // pipe_peer: the socket's thread
-    void on_readable() noexcept override;
+    wake_result on_readable() noexcept override;
+    wake_result on_flush() noexcept override;
     void on_writable() noexcept override;
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     std::size_t write_through(const iovec (&frame)[2]) noexcept override;
@@ -82,6 +83,9 @@ private:
     void send_ping();
 
     void drain();
+    wake_result after_direct(engine::outbound::outcome outcome) noexcept;
+    void begin_collecting();
+    void collect_deferred();
     void handle(engine::outbound::outcome outcome);
     void read();
     void wait(transport::direction which);
@@ -97,6 +101,7 @@ private:
     const std::shared_ptr<const socket_options> options_;
     const std::string endpoint_;
 
+    std::shared_ptr<channel_pair> retired_; ///< of a pipe given up: out_ and in_ may still refer to it
     std::shared_ptr<channel_pair> channels_;
     std::shared_ptr<pipe_end> socket_end_;
     std::unique_ptr<engine::outbound> out_;
@@ -109,6 +114,8 @@ private:
     std::optional<boost::asio::steady_timer> timer_; ///< handshake or linger
     std::optional<engine::heartbeat> heartbeat_; ///< if this side or the peer wants heartbeats
     std::optional<boost::asio::steady_timer> heartbeat_timer_; ///< while its time is running
+    std::optional<boost::asio::steady_timer> collect_timer_;
+    bool collecting_ = false; ///< the timer runs: the sending thread batches by itself
     bool in_traffic_ = false;
     bool waiting_to_read_ = false;
     bool waiting_to_write_ = false;

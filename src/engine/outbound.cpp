@@ -92,12 +92,22 @@ outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
     return drain_locked(batches_per_turn);
 }
 
-outbound::outcome outbound::drain_directly()
+outbound::outcome outbound::drain_directly(bool stay_awake)
 {
     std::lock_guard lock(mutex_);
     if (blocked_)
         return {status::idle, false};
-    return drain_locked(1);
+    return drain_locked(stay_awake ? batches_per_turn : 1, stay_awake);
+}
+
+outbound::outcome outbound::collect()
+{
+    std::lock_guard lock(mutex_);
+    if (blocked_)
+        return {status::idle, false};
+    const std::uint64_t position = from_.queue.published_position();
+    const bool quiet = std::exchange(collected_, position) == position;
+    return drain_locked(batches_per_turn, !quiet);
 }
 
 bool outbound::drained()
@@ -189,7 +199,7 @@ bool outbound::stage_next()
     return true;
 }
 
-outbound::outcome outbound::drain_locked(int batches)
+outbound::outcome outbound::drain_locked(int batches, bool stay_awake)
 {
     outcome result;
     if (!to_) {
@@ -236,6 +246,10 @@ outbound::outcome outbound::drain_locked(int batches)
                 continue;
             }
             result.wake_producer |= from_.flow.report();
+            if (stay_awake) {
+                result.state = status::written;
+                break;
+            }
             if (queue.sleep() && !(from_.newest.filled() && queue.wake()))
                 break;
             continue;

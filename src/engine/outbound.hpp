@@ -26,6 +26,7 @@ class outbound {
 public:
     enum class status : std::uint8_t {
         idle,     ///< all is written; the next commit will wake somebody
+        written,  ///< all is written, but the caller stays responsible for what comes next
         blocked,  ///< the connection takes no more now: wait until it is writable, then drain()
         pending,  ///< there is more to write, but others shall have their turn: call drain() again
         failed,   ///< the connection is broken, see error()
@@ -59,8 +60,12 @@ public:
     /// I/O thread. Bytes to be written at the next message boundary.
     outcome send_control(std::span<const std::byte> bytes);
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
-    /// allows it.
-    outcome drain_directly();
+    /// allows it. `stay_awake`: the sending thread remains responsible for what it commits next
+    /// (status `written`), and collect() of the I/O thread for what it forgets.
+    outcome drain_directly(bool stay_awake);
+    /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything since
+    /// the last time, so that its next commit is announced again.
+    outcome collect();
     /// Sending thread, with nothing uncommitted. Writes one frame past the idle queue straight from
     /// the caller's memory. Returns the bytes taken (header and body counted together); 0 = not
     /// possible now, nothing was done. If not all was taken the caller appends the rest to the
@@ -71,7 +76,7 @@ public:
     int error() const noexcept { return error_; }
 
 private:
-    outcome drain_locked(int batches);
+    outcome drain_locked(int batches, bool stay_awake = false);
     status write_staged();
     status write_newest();
     bool stage_next();
@@ -82,6 +87,7 @@ private:
     transport::stream* to_ = nullptr;
     bool blocked_ = false;
     int error_ = 0;
+    std::uint64_t collected_ = 0; ///< position at the last collect()
     std::uint64_t passed_by_ = 0; ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;
