@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/asymmetric_fence.hpp"
 #include "base/buffer.hpp"
 
 #include <atomic>
@@ -95,6 +96,19 @@ public:
         return (published_.exchange(committed_position_ << 1, std::memory_order_acq_rel) &
                 asleep_bit) != 0;
     }
+    /// As commit(), for a producer that has taken over the consumer's duty: costs no atomic
+    /// read-modify-write. The consumer must not rely on its sleep bit meanwhile; it ends this by
+    /// recall(). True once after a recall: the producer goes back to commit().
+    bool commit_on_duty(std::uint64_t messages) noexcept
+    {
+        mark(messages);
+        published_messages_.store(messages_, std::memory_order_relaxed);
+        published_.store(committed_position_ << 1, std::memory_order_release);
+        light_fence();
+        return recalled_.load(std::memory_order_relaxed) && take_recall();
+    }
+    /// Producer: forgets a recall that has become pointless.
+    bool take_recall() noexcept { return recalled_.exchange(false, std::memory_order_relaxed); }
     /// Takes back all that was appended since the last commit.
     void rollback() noexcept;
     bool has_uncommitted() const noexcept
@@ -135,6 +149,13 @@ public:
         std::uint64_t seen = limit_ << 1;
         return published_.compare_exchange_strong(seen, asleep, std::memory_order_acq_rel) ||
                seen == asleep;
+    }
+    /// Ends the duty of the producer: all that it has committed so far is visible after the call, and
+    /// its next commit_on_duty() will tell it. Needs has_heavy_fence().
+    void recall() noexcept
+    {
+        recalled_.store(true, std::memory_order_relaxed);
+        heavy_fence();
     }
     /// Messages published so far (may run ahead of the position by the newest commits).
     std::uint64_t published_messages() const noexcept
@@ -214,6 +235,7 @@ private:
     // shared
     alignas(cache_line_bytes) std::atomic<std::uint64_t> published_{0};
     std::atomic<std::uint64_t> published_messages_{0};
+    std::atomic<bool> recalled_{false};
     alignas(cache_line_bytes) return_stack returned_bare_;
     return_stack returned_with_chunk_;
     std::atomic<int> returned_chunks_{0};

@@ -90,7 +90,7 @@ bool pipe_end::write(const frame& part) noexcept
 bool pipe_end::commit() noexcept
 {
     out_->flow.add_sent(1);
-    if (out_->queue.commit(1)) {
+    if (deferred_ ? out_->queue.commit_on_duty(1) : out_->queue.commit(1)) {
         deferred_ = other_ && other_->on_readable() == wake_result::deferred;
         deferred_bytes_ = 0;
     } else if (deferred_ && deferred_bytes_ >= flush_bytes) {
@@ -148,7 +148,11 @@ bool pipe_end::append_shared(const frame& part) noexcept
 // True if the frame, or a part of it, has gone to the connection already.
 bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
 {
-    if (part.more() || in_message_ || !other_ || !out_->queue.consumer_asleep())
+    if (part.more() || in_message_ || !other_)
+        return false;
+    if (deferred_ && deferred_bytes_)
+        flush();
+    if (!deferred_ && !out_->queue.consumer_asleep())
         return false;
     std::byte header[zmtp3::long_header_bytes];
     const std::size_t header_bytes = zmtp3::encode_header(header, part.flags, part.size);

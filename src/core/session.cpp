@@ -320,10 +320,14 @@ pipe_peer::wake_result session::on_readable() noexcept
     quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
     if (quick_wakes_ >= quick_wakes_until_batching) {
         last_wake_ = now;
-        post(&session::begin_collecting);
-        return wake_result::deferred;
+        if (!options_->conflate && out_->begin_duty()) {
+            post(&session::begin_collecting);
+            return wake_result::deferred;
+        }
+        post(&session::drain);
+        return wake_result::done;
     }
-    const wake_result result = after_direct(out_->drain_directly(false));
+    const wake_result result = after_direct(out_->drain_directly());
     last_wake_ = base::steady_clock::now();
     return result;
 }
@@ -331,7 +335,7 @@ pipe_peer::wake_result session::on_readable() noexcept
 pipe_peer::wake_result session::on_flush() noexcept
 {
     last_wake_ = base::steady_clock::now();
-    return after_direct(out_->drain_directly(true));
+    return after_direct(out_->drain_directly());
 }
 
 pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) noexcept

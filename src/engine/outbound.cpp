@@ -50,6 +50,7 @@ void outbound::detach()
     if (newest_ && newest_sent_ == 0)
         from_.newest.put_back(std::move(newest_));
     newest_.reset();
+    end_duty();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     if (!translate_)
         drop_partial_message();
@@ -92,22 +93,46 @@ outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
     return drain_locked(batches_per_turn);
 }
 
-outbound::outcome outbound::drain_directly(bool stay_awake)
+outbound::outcome outbound::drain_directly()
 {
     std::lock_guard lock(mutex_);
-    if (blocked_)
-        return {status::idle, false};
-    return drain_locked(stay_awake ? batches_per_turn : 1, stay_awake);
+    outcome result;
+    if (!blocked_)
+        result = drain_locked(on_duty_ ? batches_per_turn : 1);
+    if (result.state != status::written) {
+        on_duty_ = false;
+        from_.queue.take_recall();
+    }
+    return result;
+}
+
+bool outbound::begin_duty()
+{
+    std::lock_guard lock(mutex_);
+    if (!to_ || blocked_ || translate_ || !base::has_heavy_fence())
+        return false;
+    return on_duty_ = true;
+}
+
+// The sending thread will be told with its next commit; what it has committed is visible now.
+void outbound::end_duty()
+{
+    if (std::exchange(on_duty_, false))
+        from_.queue.recall();
 }
 
 outbound::outcome outbound::collect()
 {
     std::lock_guard lock(mutex_);
-    if (blocked_)
+    if (blocked_ || !on_duty_)
         return {status::idle, false};
     const std::uint64_t position = from_.queue.published_position();
-    const bool quiet = std::exchange(collected_, position) == position;
-    return drain_locked(batches_per_turn, !quiet);
+    if (std::exchange(collected_, position) == position)
+        end_duty(); // nothing has come since the last time
+    const outcome result = drain_locked(batches_per_turn);
+    if (result.state != status::written)
+        end_duty();
+    return result;
 }
 
 bool outbound::drained()
@@ -120,17 +145,17 @@ bool outbound::drained()
 std::size_t outbound::write_through(const iovec (&frame)[2])
 {
     base::byte_queue& queue = from_.queue;
-    if (!queue.consumer_asleep())
-        return 0;
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || translate_ || !control_.empty() || staged_sent_ != staged_.size() ||
-        !queue.wake())
+    if (!to_ || blocked_ || translate_ || !control_.empty() || staged_sent_ != staged_.size())
+        return 0;
+    if (on_duty_ ? queue.send_position() != queue.published_position() : !queue.wake())
         return 0;
     const transport::io_result result = to_->write_some(frame, 2);
     const std::size_t total = frame[0].iov_len + frame[1].iov_len;
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
     // wakes the consumer as any other; a broken connection is found by the next write.
-    queue.sleep();
+    if (!on_duty_)
+        queue.sleep();
     if (result.bytes == total) {
         from_.flow.add_sent(1);
         from_.flow.add_taken(1);
@@ -199,7 +224,7 @@ bool outbound::stage_next()
     return true;
 }
 
-outbound::outcome outbound::drain_locked(int batches, bool stay_awake)
+outbound::outcome outbound::drain_locked(int batches)
 {
     outcome result;
     if (!to_) {
@@ -246,7 +271,7 @@ outbound::outcome outbound::drain_locked(int batches, bool stay_awake)
                 continue;
             }
             result.wake_producer |= from_.flow.report();
-            if (stay_awake) {
+            if (on_duty_) {
                 result.state = status::written;
                 break;
             }

@@ -60,9 +60,12 @@ public:
     /// I/O thread. Bytes to be written at the next message boundary.
     outcome send_control(std::span<const std::byte> bytes);
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
-    /// allows it. `stay_awake`: the sending thread remains responsible for what it commits next
-    /// (status `written`), and collect() of the I/O thread for what it forgets.
-    outcome drain_directly(bool stay_awake);
+    /// allows it. If it is on duty it stays so with status `written`, and not with any other.
+    outcome drain_directly();
+    /// Sending thread. Takes over the duty to write what it commits from now on, with
+    /// commit_on_duty(); false if that is not possible now. While it lasts, collect() has to be
+    /// called again and again.
+    bool begin_duty();
     /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything since
     /// the last time, so that its next commit is announced again.
     outcome collect();
@@ -76,7 +79,7 @@ public:
     int error() const noexcept { return error_; }
 
 private:
-    outcome drain_locked(int batches, bool stay_awake = false);
+    outcome drain_locked(int batches);
     status write_staged();
     status write_newest();
     bool stage_next();
@@ -87,6 +90,9 @@ private:
     transport::stream* to_ = nullptr;
     bool blocked_ = false;
     int error_ = 0;
+    void end_duty();
+
+    bool on_duty_ = false;        ///< the sending thread writes what it commits
     std::uint64_t collected_ = 0; ///< position at the last collect()
     std::uint64_t passed_by_ = 0; ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
