@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <thread>
 
 namespace zlink::base {
 namespace {
@@ -38,8 +39,27 @@ constexpr std::size_t class_count = class_of(largest_pooled_bytes) + 1;
 static_assert(class_bytes(class_of(65536 + 1)) >= 65536 + 1);
 static_assert(class_bytes(class_of(16384)) == 16384);
 
+// A block that comes back is still in the caches and mapped; a new one is neither. When a lot is on
+// its way already, it is worth waiting this many turns for a block that is about to come back.
+constexpr std::size_t plenty_bytes = 2 * 1024 * 1024;
+constexpr int turns_to_wait = 16;
+
 class block_pool {
 public:
+    void* take_or_wait(std::size_t index) noexcept
+    {
+        void* block = take(index);
+        if (!block && outstanding_bytes_.load(std::memory_order_relaxed) > plenty_bytes) {
+            for (int turn = 0; turn < turns_to_wait && !block; ++turn) {
+                std::this_thread::yield(); // to the thread that has the blocks
+                if (kept_.load(std::memory_order_relaxed) != 0)
+                    block = take(index);
+            }
+        }
+        outstanding_bytes_.fetch_add(class_bytes(index), std::memory_order_relaxed);
+        return block;
+    }
+
     void* take(std::size_t index) noexcept
     {
         std::lock_guard lock(mutex_);
@@ -48,16 +68,19 @@ public:
             return nullptr;
         free_[index] = first->next;
         bytes_ -= class_bytes(index);
+        kept_.store(bytes_, std::memory_order_relaxed);
         return first;
     }
 
     bool give(void* memory, std::size_t index) noexcept
     {
+        outstanding_bytes_.fetch_sub(class_bytes(index), std::memory_order_relaxed);
         std::lock_guard lock(mutex_);
         if (bytes_ + class_bytes(index) > kept_bytes)
             return false;
         free_[index] = new (memory) node{free_[index]};
         bytes_ += class_bytes(index);
+        kept_.store(bytes_, std::memory_order_relaxed);
         return true;
     }
 
@@ -68,6 +91,8 @@ private:
     std::mutex mutex_;
     std::array<node*, class_count> free_{};
     std::size_t bytes_ = 0;
+    std::atomic<std::size_t> kept_{0};
+    std::atomic<std::size_t> outstanding_bytes_{0}; ///< given out and not come back
 };
 
 // Constant-initialised and never destroyed: messages may outlive every static object.
@@ -94,7 +119,7 @@ buffer* allocate_buffer(std::size_t bytes) noexcept
     if (total >= smallest_pooled_bytes && total <= largest_pooled_bytes) {
         size_class = static_cast<std::uint16_t>(class_of(total));
         total = class_bytes(size_class);
-        memory = storage.pool.take(size_class);
+        memory = storage.pool.take_or_wait(size_class);
     }
     if (!memory)
         memory = std::malloc(total);

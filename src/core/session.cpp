@@ -20,9 +20,9 @@ namespace zmtp3 = engine::zmtp3;
 constexpr std::size_t handshake_read_bytes = 512;
 // So many reads before others on the I/O thread are served.
 constexpr int reads_per_turn = 16;
-// Writing at once is best for a message now and then. When several follow each other faster than
-// this, batching in the I/O thread moves more of them.
-constexpr std::chrono::nanoseconds quick_wake{15'000};
+// Writing at once is best for a message now and then. When several follow the end of the write
+// before them faster than this, batching moves more of them. A reply to a request never does.
+constexpr std::chrono::nanoseconds quick_wake{3'000};
 constexpr unsigned quick_wakes_until_batching = 3;
 // How long the end of such a batch may wait for the I/O thread.
 constexpr std::chrono::microseconds collect_interval{50};
@@ -392,11 +392,66 @@ std::size_t session::write_through(const iovec (&frame)[2]) noexcept
 
 void session::on_writable() noexcept
 {
+    {
+        std::lock_guard lock(reading_mutex_);
+        if (reading_offered_ && read_directly())
+            return;
+        reading_offered_ = false;
+    }
     post(&session::read);
+}
+
+// The socket's thread, with the lease. True while it can go on like this: the queue is full again.
+bool session::read_directly() noexcept
+{
+    reading_directly_ = true;
+    bool go_on = false;
+    for (;;) {
+        if (!in_->has_room()) {
+            go_on = direct_commands_.empty();
+            break;
+        }
+        iovec space[2];
+        const int count = in_->prepare(space);
+        if (count == 0)
+            break; // the I/O thread will find the same
+        const std::size_t offered = space[0].iov_len + (count > 1 ? space[1].iov_len : 0);
+        const auto result = stream_->read_some(space, count);
+        if (result.error || result.bytes == 0)
+            break;
+        try {
+            direct_error_ = in_->received(result.bytes);
+        } catch (...) {
+            direct_error_ = engine::inbound_error::out_of_memory;
+        }
+        in_->consumer_was_asleep(); // it is this thread
+        if (direct_error_ != engine::inbound_error::none || result.bytes < offered)
+            break;
+    }
+    reading_directly_ = false;
+    return go_on;
+}
+
+void session::offer_reading()
+{
+    if (heartbeat_ || unconflated_)
+        return; // these want to see what comes
+    std::lock_guard lock(reading_mutex_);
+    reading_offered_ = true;
+}
+
+void session::take_back_reading()
+{
+    std::lock_guard lock(reading_mutex_);
+    reading_offered_ = false;
 }
 
 void session::on_command(std::span<const std::byte> body)
 {
+    if (reading_directly_) {
+        direct_commands_.emplace_back(body.begin(), body.end());
+        return;
+    }
     const auto command = engine::parse_traffic_command(body);
     if (command.kind != engine::traffic_command_kind::ping)
         return;
@@ -441,11 +496,19 @@ void session::read()
 {
     if (!in_traffic_ || waiting_to_read_ || closing_)
         return;
+    take_back_reading();
+    for (const auto& body : std::exchange(direct_commands_, {}))
+        if (in_traffic_)
+            on_command(body);
+    if (direct_error_ != engine::inbound_error::none)
+        return lost(loss::protocol);
+    if (!in_traffic_)
+        return;
     for (int reads = 0; reads < reads_per_turn; ++reads) {
         if (!in_->has_room()) {
             if (heartbeat_)
                 heartbeat_->pause();
-            return; // on_writable() goes on
+            return offer_reading(); // on_writable() goes on
         }
         if (heartbeat_ && heartbeat_->paused())
             resume_heartbeat();
@@ -574,6 +637,9 @@ void session::lost(loss why)
 {
     if (!stream_)
         return;
+    take_back_reading();
+    direct_error_ = engine::inbound_error::none;
+    direct_commands_.clear();
     if (out_)
         out_->detach(); // before the descriptor goes: the socket's thread may be writing
     stream_->close();
@@ -658,6 +724,7 @@ void session::finish()
     if (finished_)
         return;
     finished_ = true;
+    take_back_reading();
     --thread_.load();
     if (dialer_)
         std::exchange(dialer_, nullptr)->stop();

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -88,6 +89,9 @@ private:
     void collect_deferred();
     void handle(engine::outbound::outcome outcome);
     void read();
+    bool read_directly() noexcept;
+    void offer_reading();
+    void take_back_reading();
     void wait(transport::direction which);
     void lost(loss why);
     void begin_close(int linger_ms);
@@ -131,6 +135,14 @@ private:
     static void translate(std::vector<std::byte>& out, std::uint8_t flags,
                           std::span<const std::byte> body, std::uint64_t position,
                           const void* context);
+
+    // While the socket's thread is behind, it may read by itself as it makes room: the I/O thread
+    // offers, and takes back before it touches the connection or in_ again.
+    std::mutex reading_mutex_;
+    bool reading_offered_ = false;
+    bool reading_directly_ = false; ///< the socket's thread is inside in_
+    engine::inbound_error direct_error_ = engine::inbound_error::none;
+    std::vector<std::vector<std::byte>> direct_commands_; ///< for the I/O thread to answer
 
     // touched by the socket's thread only
     base::steady_clock::time_point last_wake_{};
