@@ -20,7 +20,7 @@ struct buffer {
     std::atomic<std::uint32_t> references;
     std::uint16_t size_class; ///< index in the block pool, `unpooled` if it has none
     bool user_owned;          ///< memory belongs to the application: `free` is called at the end
-    bool shared;              ///< was referenced twice at some time (sticky, for ZMQ_SHARED)
+    std::atomic<bool> shared; ///< was referenced twice at some time (sticky, for ZMQ_SHARED)
     free_function free;
     void* hint;
 

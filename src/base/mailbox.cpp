@@ -44,7 +44,7 @@ void mailbox::notify(mail* replaced) noexcept
     if (replaced != nullptr && replaced != asleep())
         return; // whoever put the first item there has seen to it
     const int fd = descriptor_.load(std::memory_order_acquire);
-    if (fd >= 0 && !descriptor_signalled_.exchange(true, std::memory_order_acq_rel)) {
+    if (fd >= 0) {
         const std::uint64_t one = 1;
         [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
     }
@@ -108,7 +108,6 @@ int mailbox::descriptor() noexcept
     fd = ::eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC); // readable at first: something may have happened
     if (fd < 0)
         return -1;
-    descriptor_signalled_.store(true, std::memory_order_relaxed);
     descriptor_.store(fd, std::memory_order_release);
     return fd;
 }
@@ -116,8 +115,10 @@ int mailbox::descriptor() noexcept
 void mailbox::clear_descriptor() noexcept
 {
     const int fd = descriptor_.load(std::memory_order_relaxed);
-    if (fd < 0 || !descriptor_signalled_.exchange(false, std::memory_order_acq_rel))
+    if (fd < 0)
         return;
+    // Whoever puts the first mail into an empty box writes, perhaps later than the mail is taken:
+    // only a look at the descriptor itself tells.
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = ::read(fd, &count, sizeof count);
 }

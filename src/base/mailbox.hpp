@@ -92,7 +92,6 @@ private:
     std::atomic<mail*> head_{nullptr};
     std::atomic<waiter*> sleeper_{nullptr};
     std::atomic<int> descriptor_{-1};
-    std::atomic<bool> descriptor_signalled_{false};
     std::atomic<bool> interrupted_{false};
     mail asleep_mark_;
     mail closed_mark_;

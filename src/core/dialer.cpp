@@ -2,6 +2,7 @@
 #include "core/dialer.hpp"
 
 #include <algorithm>
+#include <climits>
 
 namespace zlink::core {
 
@@ -32,7 +33,10 @@ void dialer::attempt()
             if (!self->connected_)
                 return;
             if (error) {
-                self->retry();
+                if (!self->retry()) {
+                    const connected_handler connected = self->connected_;
+                    connected(nullptr);
+                }
                 return;
             }
             self->interval_ms_ = 0;
@@ -46,7 +50,8 @@ int dialer::next_interval_ms()
     const int base = options_->reconnect_interval_ms;
     const int most = options_->reconnect_interval_max_ms;
     if (most == 0)
-        return base + static_cast<int>(std::uniform_int_distribution<>(0, base - 1)(random_));
+        return static_cast<int>(std::min<std::int64_t>(
+            std::int64_t{base} + std::uniform_int_distribution<>(0, base - 1)(random_), INT_MAX));
     if (interval_ms_ == 0)
         return std::min(base, most);
     return interval_ms_ > most / 2 ? most : interval_ms_ * 2;

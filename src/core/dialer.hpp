@@ -24,6 +24,7 @@ public:
            std::shared_ptr<const socket_options> options);
 
     /// `connected` is called with each connection made; then nothing more happens until retry().
+    /// With null: there is none, and no other try will be made.
     void start(connected_handler connected);
     /// The connection was lost or could not be used: tries again after the reconnect interval.
     /// False if reconnecting is switched off.

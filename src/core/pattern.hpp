@@ -36,8 +36,8 @@ public:
     virtual void peer_closed(pipe_end&) {}
     /// The pipe goes away.
     virtual void detach(pipe_end& pipe) = 0;
-    /// Does the type read from its pipes? If not, a pipe goes away as soon as the peer does.
-    virtual bool reads() const noexcept { return true; }
+    /// Will what is left in this pipe be read? If not, it goes away as soon as the peer does.
+    virtual bool reads_from(const pipe_end&) const noexcept { return true; }
 
     /// Sends one part.
     virtual int send(const frame& part) = 0;

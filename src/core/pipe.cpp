@@ -91,8 +91,7 @@ bool pipe_end::commit() noexcept
 {
     out_->flow.add_sent(1);
     if (deferred_ ? out_->queue.commit_on_duty(1) : out_->queue.commit(1)) {
-        deferred_ = other_ && other_->on_readable() == wake_result::deferred;
-        deferred_bytes_ = 0;
+        take(other_ ? other_->on_readable() : wake_result{});
     } else if (deferred_ && deferred_bytes_ >= flush_bytes) {
         flush();
     }
@@ -101,8 +100,7 @@ bool pipe_end::commit() noexcept
 
 void pipe_end::flush() noexcept
 {
-    deferred_bytes_ = 0;
-    deferred_ = other_ && other_->on_flush() == wake_result::deferred;
+    take(other_ ? other_->on_flush() : wake_result{});
 }
 
 bool pipe_end::flush_for_room() noexcept

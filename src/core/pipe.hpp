@@ -23,16 +23,16 @@ struct channel_pair {
 /// What one end of a pipe has to tell the other. Called in the thread of the caller's end.
 class pipe_peer {
 public:
-    enum class wake_result : std::uint8_t {
-        done,
-        deferred, ///< the caller shall batch: call on_flush() when a batch is full
+    struct wake_result {
+        bool deferred = false; ///< the caller shall batch: call on_flush() when a batch is full
+        bool has_room = false; ///< the caller waits for room, and there is some now
     };
 
     virtual ~pipe_peer() = default;
     /// Messages were committed, and the other end slept: it must see to them now.
     virtual wake_result on_readable() noexcept = 0;
     /// A batch is full, or there is no room for more.
-    virtual wake_result on_flush() noexcept { return wake_result::done; }
+    virtual wake_result on_flush() noexcept { return {}; }
     /// Messages were taken, and the other end waits for room.
     virtual void on_writable() noexcept = 0;
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
@@ -148,7 +148,7 @@ public:
     wake_result on_readable() noexcept override
     {
         notify(readable);
-        return wake_result::done;
+        return {};
     }
     void on_writable() noexcept override { notify(writable); }
     void on_closed(int linger_ms) noexcept override;
@@ -159,6 +159,13 @@ private:
     bool try_write_through(const frame& part, bool& written) noexcept;
     bool commit() noexcept;
     void flush() noexcept;
+    void take(wake_result result) noexcept
+    {
+        deferred_bytes_ = 0;
+        deferred_ = result.deferred;
+        if (result.has_room)
+            notify(writable);
+    }
     bool flush_for_room() noexcept;
     bool write_newest(const frame& part) noexcept;
     bool peek_newest(frame& part) noexcept;

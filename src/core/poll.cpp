@@ -71,16 +71,22 @@ int poll_set::check_descriptors(int& ready, int timeout_ms)
 // With sockets only, the thread sleeps on one waiter that all of them signal.
 int poll_set::sleep(base::deadline until, bool& timed_out)
 {
+    if (boxes_.empty()) { // a socket may be listed more than once
+        for (const socket_item& item : sockets_)
+            boxes_.push_back(&item.polled->box());
+        std::ranges::sort(boxes_);
+        boxes_.erase(std::ranges::unique(boxes_).begin(), boxes_.end());
+    }
     const std::uint32_t seen = waiter_.count();
     std::size_t prepared = 0;
-    while (prepared < sockets_.size() && sockets_[prepared].polled->box().prepare_sleep(waiter_))
+    while (prepared < boxes_.size() && boxes_[prepared]->prepare_sleep(waiter_))
         ++prepared;
     base::wait_result woken = base::wait_result::signalled;
-    if (prepared == sockets_.size())
+    if (prepared == boxes_.size())
         woken = waiter_.wait(seen, until);
     std::uint32_t signals = 0;
     for (std::size_t i = 0; i < prepared; ++i)
-        signals += sockets_[i].polled->box().finish_sleep();
+        signals += boxes_[i]->finish_sleep();
     waiter_.absorb(seen, signals);
     timed_out = woken == base::wait_result::timeout && signals == 0;
     return woken == base::wait_result::interrupted && signals == 0 ? EINTR : 0;
@@ -98,7 +104,7 @@ int poll_set::sleep_on_descriptors(base::deadline until, bool& timed_out)
     }
     const int count = ::poll(polled_.data(), polled_.size(), milliseconds_until(until));
     const int error = count < 0 ? errno : 0;
-    timed_out = count == 0;
+    timed_out = count == 0 || (until != base::no_deadline && base::steady_clock::now() >= until);
     polled_.resize(descriptors_.size());
     return error;
 }

@@ -41,6 +41,7 @@ private:
     std::vector<socket_item> sockets_;
     std::vector<descriptor_item> descriptors_;
     std::vector<pollfd> polled_; ///< of descriptors_, then of sockets
+    std::vector<base::mailbox*> boxes_;
     base::waiter waiter_;
 };
 

@@ -76,7 +76,9 @@ std::shared_ptr<pipe_end> session::make_pipe()
     socket_end_->set_other_end(shared_from_this());
     socket_end_->connected_side = dialer_ != nullptr;
     socket_end_->endpoint = endpoint_;
-    out_ = std::make_unique<engine::outbound>(channels_->a_to_b);
+    // The socket's thread may be in a call through the pipe before this one.
+    retired_out_ = std::exchange(out_, std::make_unique<engine::outbound>(channels_->a_to_b));
+    writer_.store(out_.get(), std::memory_order_release);
     return socket_end_;
 }
 
@@ -97,7 +99,10 @@ void session::begin()
     if (!dialer_)
         return begin_handshake(std::move(stream_));
     dialer_->start([self = shared_from_this()](std::unique_ptr<transport::stream> stream) {
-        self->begin_handshake(std::move(stream));
+        if (stream)
+            self->begin_handshake(std::move(stream));
+        else
+            self->give_up();
     });
 }
 
@@ -320,14 +325,14 @@ pipe_peer::wake_result session::on_readable() noexcept
     quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
     if (quick_wakes_ >= quick_wakes_until_batching) {
         last_wake_ = now;
-        if (!options_->conflate && out_->begin_duty()) {
+        if (!options_->conflate && writer().begin_duty()) {
             post(&session::begin_collecting);
-            return wake_result::deferred;
+            return {.deferred = true};
         }
         post(&session::drain);
-        return wake_result::done;
+        return wake_result{};
     }
-    const wake_result result = after_direct(out_->drain_directly());
+    const wake_result result = after_direct(writer().drain_directly());
     last_wake_ = base::steady_clock::now();
     return result;
 }
@@ -335,17 +340,17 @@ pipe_peer::wake_result session::on_readable() noexcept
 pipe_peer::wake_result session::on_flush() noexcept
 {
     last_wake_ = base::steady_clock::now();
-    return after_direct(out_->drain_directly());
+    return after_direct(writer().drain_directly());
 }
 
 pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) noexcept
 {
     using status = engine::outbound::status;
-    if (outcome.wake_producer)
-        socket_end_->notify(pipe_end::writable);
+    wake_result result;
     switch (outcome.state) {
     case status::written:
-        return wake_result::deferred;
+        result.deferred = true;
+        break;
     case status::idle:
     case status::detached:
         break;
@@ -355,7 +360,8 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
         post(&session::drain);
         break;
     }
-    return wake_result::done;
+    result.has_room = outcome.wake_producer;
+    return result;
 }
 
 void session::begin_collecting()
@@ -387,7 +393,7 @@ void session::collect_deferred()
 
 std::size_t session::write_through(const iovec (&frame)[2]) noexcept
 {
-    return out_->write_through(frame);
+    return writer().write_through(frame);
 }
 
 void session::on_writable() noexcept
@@ -411,6 +417,8 @@ bool session::read_directly() noexcept
             go_on = direct_commands_.empty();
             break;
         }
+        if (!direct_commands_.empty())
+            break; // they want an answer
         iovec space[2];
         const int count = in_->prepare(space);
         if (count == 0)
@@ -668,10 +676,23 @@ void session::lost(loss why)
         if (closing_)
             return finish();
     }
-    const bool again = why == loss::connection && dialer_->retry();
-    if (!again && closing_)
-        finish(); // nobody will ever take what is left
+    if (why == loss::protocol) {
+        // This endpoint will never do: what waits for it has nowhere to go.
+        if (socket_end_)
+            socket_end_->notify(pipe_end::closed);
+        return finish();
+    }
+    if (!dialer_->retry())
+        give_up();
     finish_if_drained();
+}
+
+// No connection will be made again. The pipe stays, as there is no error; closing does not wait.
+void session::give_up()
+{
+    given_up_ = true;
+    if (closing_)
+        finish();
 }
 
 void session::close(int linger_ms)
@@ -697,7 +718,7 @@ void session::begin_close(int linger_ms)
     if (heartbeat_)
         heartbeat_->pause(); // nothing is read any more
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
-    if (!channels_ || linger_ms == 0 || options_->type == types::sub)
+    if (!channels_ || linger_ms == 0 || given_up_ || options_->type == types::sub)
         return finish();
     finish_if_drained();
     if (finished_)

@@ -94,6 +94,8 @@ private:
     void take_back_reading();
     void wait(transport::direction which);
     void lost(loss why);
+    void give_up();
+    engine::outbound& writer() noexcept { return *writer_.load(std::memory_order_acquire); }
     void begin_close(int linger_ms);
     void finish_if_drained();
     void finish();
@@ -108,7 +110,9 @@ private:
     std::shared_ptr<channel_pair> retired_; ///< of a pipe given up: out_ and in_ may still refer to it
     std::shared_ptr<channel_pair> channels_;
     std::shared_ptr<pipe_end> socket_end_;
+    std::unique_ptr<engine::outbound> retired_out_;
     std::unique_ptr<engine::outbound> out_;
+    std::atomic<engine::outbound*> writer_{nullptr}; ///< out_, for the socket's thread
     std::unique_ptr<base::channel> unconflated_; ///< what comes in, if only the newest goes on
     std::unique_ptr<engine::inbound> in_;
 
@@ -125,6 +129,7 @@ private:
     bool waiting_to_write_ = false;
     bool closing_ = false;
     bool finished_ = false;
+    bool given_up_ = false; ///< no connection will be made again
     bool was_linked_ = false; ///< subscriptions were told once
     unsigned connection_count_ = 0; ///< waits of an earlier connection are told apart by it
 

@@ -159,7 +159,7 @@ void socket::finish_pipe(pipe_end& pipe)
     pipe.mark_other_closed();
     pattern_->peer_closed(pipe);
     frame unread;
-    if (!pattern_->reads() || !pipe.peek(unread))
+    if (!pattern_->reads_from(pipe) || !pipe.peek(unread))
         drop(pipe);
 }
 

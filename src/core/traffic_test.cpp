@@ -78,7 +78,7 @@ public:
 /// The socket's side of a session that only looks when it is told to.
 class idle_peer final : public pipe_peer {
 public:
-    wake_result on_readable() noexcept override { return wake_result::done; }
+    wake_result on_readable() noexcept override { return {}; }
     void on_writable() noexcept override {}
     void on_closed(int) noexcept override {}
 };

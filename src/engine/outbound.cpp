@@ -54,6 +54,8 @@ void outbound::detach()
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     if (!translate_)
         drop_partial_message();
+    rest_is_void_ |= std::exchange(rest_expected_, false);
+    drop_void_rest();
 }
 
 bool outbound::discard()
@@ -161,6 +163,7 @@ std::size_t outbound::write_through(const iovec (&frame)[2])
         from_.flow.add_taken(1);
         ++passed_by_;
     }
+    rest_expected_ = result.bytes != 0 && result.bytes != total;
     return result.error ? 0 : result.bytes;
 }
 
@@ -200,28 +203,37 @@ outbound::status outbound::write_newest()
     return status::idle;
 }
 
-// Translates the next frame; false if there is none.
+// Translates the next message; false if there is none.
 bool outbound::stage_next()
 {
     base::byte_queue& queue = from_.queue;
-    if (!queue.load())
-        return false;
-    zmtp3::frame_header header;
-    zmtp3::decode_header(queue.read_begin(),
-                         static_cast<std::size_t>(queue.read_end() - queue.read_begin()), header);
-    const std::uint64_t position = queue.read_position();
-    queue.consume(header.header_bytes);
-    const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
-    if (apart)
-        queue.load();
-    translate_(staged_, header.flags, {queue.read_begin(), header.body_bytes}, position, context_);
-    if (apart)
-        queue.consume_body();
-    else
-        queue.consume(header.body_bytes);
-    if ((header.flags & zmtp3::flag_more) == 0)
-        from_.flow.add_taken(1);
-    return true;
+    bool more = false;
+    bool any = false;
+    while (queue.load()) {
+        any = true;
+        zmtp3::frame_header header;
+        zmtp3::decode_header(queue.read_begin(),
+                             static_cast<std::size_t>(queue.read_end() - queue.read_begin()),
+                             header);
+        const std::uint64_t position = queue.read_position();
+        queue.consume(header.header_bytes);
+        const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
+        if (apart)
+            queue.load();
+        translate_(staged_, header.flags, {queue.read_begin(), header.body_bytes}, position,
+                   context_);
+        if (apart)
+            queue.consume_body();
+        else
+            queue.consume(header.body_bytes);
+        more = (header.flags & zmtp3::flag_more) != 0;
+        if (!more)
+            break;
+    }
+    queue.unsend(); // the other cursor follows
+    if (any)
+        wake_translated_ |= from_.flow.add_taken(1);
+    return any;
 }
 
 outbound::outcome outbound::drain_locked(int batches)
@@ -252,11 +264,13 @@ outbound::outcome outbound::drain_locked(int batches)
         if (translate_) {
             if (stage_next())
                 continue;
+            result.wake_producer |= std::exchange(wake_translated_, false);
             result.wake_producer |= from_.flow.report();
             if (queue.sleep())
                 break;
             continue;
         }
+        drop_void_rest();
         iovec entries[batch_entries];
         const auto batch =
             queue.gather(entries, control_.empty() ? batch_entries : 1, batch_bytes);
@@ -283,6 +297,7 @@ outbound::outcome outbound::drain_locked(int batches)
             result.state = status::pending;
             break;
         }
+        rest_expected_ = false;
         result.wake_producer |= from_.flow.set_taken(batch.messages + passed_by_);
         const transport::io_result written =
             to_->write_some(entries, static_cast<int>(batch.count));
@@ -299,6 +314,18 @@ outbound::outcome outbound::drain_locked(int batches)
     }
     blocked_ = result.state == status::blocked;
     return result;
+}
+
+// The rest of a frame whose beginning went to an earlier connection.
+void outbound::drop_void_rest()
+{
+    base::byte_queue& queue = from_.queue;
+    if (!rest_is_void_ || !queue.at_boundary() || !queue.load())
+        return;
+    rest_is_void_ = false;
+    if (queue.head().is_continuation)
+        queue.consume_body();
+    queue.unsend();
 }
 
 // Walks over the frames from the last known boundary to the message that was being written.

@@ -83,6 +83,7 @@ private:
     status write_staged();
     status write_newest();
     bool stage_next();
+    void drop_void_rest();
     void drop_partial_message();
 
     base::channel& from_;
@@ -92,6 +93,9 @@ private:
     int error_ = 0;
     void end_duty();
 
+    /// A frame was written in part by write_through(): the rest of it comes first in the queue.
+    bool rest_expected_ = false;
+    bool rest_is_void_ = false; ///< and the connection it belonged to is gone
     bool on_duty_ = false;        ///< the sending thread writes what it commits
     std::uint64_t collected_ = 0; ///< position at the last collect()
     std::uint64_t passed_by_ = 0; ///< messages that write_through() kept out of the queue
@@ -102,6 +106,7 @@ private:
     std::vector<std::byte> control_;
     translator translate_ = nullptr;
     const void* context_ = nullptr;
+    bool wake_translated_ = false;
 };
 
 } // namespace zlink::engine

@@ -13,7 +13,7 @@ public:
     void writable(core::pipe_end& pipe) override { out_.activate(pipe); }
     void peer_closed(core::pipe_end& pipe) override { out_.remove(pipe); }
     void detach(core::pipe_end& pipe) override { out_.remove(pipe); }
-    bool reads() const noexcept override { return false; }
+    bool reads_from(const core::pipe_end&) const noexcept override { return false; }
 
     int send(const core::frame& part) override { return out_.send(part); }
     int receive(core::frame&) override { return ENOTSUP; }

@@ -21,6 +21,8 @@ public:
     void peer_closed(core::pipe_end& pipe) override { forget(pipe); }
     void detach(core::pipe_end& pipe) override
     {
+        if (state_ == state::receiving && in_.last() == &pipe)
+            state_ = state::idle; // the rest of the request is gone
         in_.remove(pipe);
         forget(pipe);
     }

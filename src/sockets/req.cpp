@@ -31,6 +31,8 @@ public:
     void peer_closed(core::pipe_end& pipe) override { out_.remove(pipe); }
     void detach(core::pipe_end& pipe) override
     {
+        if (state_ == state::receiving && in_.last() == &pipe)
+            state_ = state::idle; // the rest of the reply is gone
         in_.remove(pipe);
         out_.remove(pipe);
         if (asked_ == &pipe)

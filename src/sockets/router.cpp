@@ -45,7 +45,7 @@ public:
                 return; // the newcomer is heard by nobody
             core::pipe_end& older = *other->second;
             leave(older);
-            in_.remove(older);
+            hear_no_more(older);
             host_.drop(older);
         }
         enter(pipe, std::move(id));
@@ -55,8 +55,12 @@ public:
     void peer_closed(core::pipe_end& pipe) override { leave(pipe); }
     void detach(core::pipe_end& pipe) override
     {
-        in_.remove(pipe);
+        hear_no_more(pipe);
         leave(pipe);
+    }
+    bool reads_from(const core::pipe_end& pipe) const noexcept override
+    {
+        return in_.contains(pipe);
     }
 
     int send(const core::frame& part) override
@@ -173,6 +177,13 @@ private:
         for (int i = 0; i < 4; ++i)
             id[static_cast<std::size_t>(i) + 1] = static_cast<char>(number >> (24 - 8 * i));
         return id;
+    }
+
+    void hear_no_more(core::pipe_end& pipe)
+    {
+        if (in_.last() == &pipe)
+            id_given_ = false; // what comes next is a message from its beginning
+        in_.remove(pipe);
     }
 
     void enter(core::pipe_end& pipe, std::string id)

@@ -105,6 +105,9 @@ void xpub::forget(core::pipe_end& pipe)
     }
     if (last_number_ == pipe.number)
         last_number_ = no_pipe;
+    for (upstream_part& part : upstream_)
+        if (part.number == pipe.number)
+            part.number = no_pipe; // the number will be another's
     pipes_[pipe.number] = nullptr;
     std::erase(chosen_, &pipe);
 }
