@@ -91,7 +91,7 @@ private:
     {
         return reinterpret_cast<void*>(
             (std::uintptr_t{index} << index_shift) |
-            ((generation & generation_mask) << generation_shift) | // never 0: see add()
+            ((generation & generation_mask) << generation_shift) |
             (std::uintptr_t{1} << (generation_shift + 22)));
     }
 

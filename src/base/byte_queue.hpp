@@ -23,6 +23,10 @@ inline constexpr std::size_t cache_line_bytes = 64;
 /// asleep: no wake-up can be lost. A new queue counts its consumer as awake: whoever takes up that
 /// role looks for what is there already, and then goes to sleep.
 ///
+/// A producer that does the consumer's work itself for a while (engine::outbound: duty) may publish
+/// without that read-modify-write; recall() ends such a time. sleep_protocol_test.cpp tries both
+/// agreements in every order of their steps.
+///
 /// Thread safety: producer functions in one thread at a time, consumer functions in one thread at a
 /// time; handing a side to another thread needs an ordering of its own (a lock, a queue).
 /// Errors: running out of memory is reported by reserve() and append(); nothing is changed then.

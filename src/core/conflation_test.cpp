@@ -47,6 +47,7 @@ protected:
     {
         sender_->set_other_end(nullptr);
         receiver_->set_other_end(nullptr);
+        told(); // mail that waits would keep its pipe end, and that the mailbox
     }
 
     bool send(const std::string& body, bool more = false)

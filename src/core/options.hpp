@@ -26,7 +26,6 @@ struct socket_options {
     bool immediate = false;
     bool conflate = false;
     bool invert_matching = false;
-    bool probe_router = false; ///< set by the patterns that have the option
     int handshake_interval_ms = 30000;
     engine::heartbeat_settings heartbeat;
     int multicast_rate_kbit_s = 100; ///< kept for multicast transports, as the following

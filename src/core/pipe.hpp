@@ -141,7 +141,7 @@ public:
     bool is_inproc = false;
     std::string endpoint; ///< as given to connect or bind
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
-    /// connection is told all of them. Changed under the lock of the subscriptions.
+    /// connection is told all of them. Set under the lock of the subscriptions.
     std::atomic<bool> linked{false};
 
     // pipe_peer

@@ -24,8 +24,8 @@ namespace zlink::core {
 ///
 /// Thread safety: everything belongs to the session's I/O thread, except the constructor, start(),
 /// close(), and the pipe_peer functions, which the socket's thread calls; of those only the writing
-/// in on_readable() and write_through() touches the connection (engine::outbound guards it), the
-/// others post to the I/O thread.
+/// (engine::outbound guards it) and the reading in on_writable() that the I/O thread has offered
+/// (reading_mutex_) touch the connection; the rest is posted to the I/O thread.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
                       public engine::inbound::command_handler,

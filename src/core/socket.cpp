@@ -385,7 +385,7 @@ int socket::set_option(int id, const void* value, std::size_t bytes)
     int error = pattern_->set_option(id, value, bytes);
     if (error == EINVAL)
         error = core::set_option(options_, id, value, bytes);
-    else if (error == 0 && id != ZMQ_PROBE_ROUTER)
+    else if (error == 0)
         return after_operation(0);
     if (error == 0) {
         endpoint_options_.reset();

@@ -27,8 +27,8 @@ enum class direction : unsigned char { read, write };
 
 /// An established, ready byte stream. Wrapping streams (encryption, framing) implement the same
 /// interface over another stream.
-/// Thread safety: write_some() may be called in any one thread while another reads; everything else
-/// in the thread of the stream's I/O context. close() must not run beside write_some().
+/// Thread safety: write_some() may be called in any one thread while another calls read_some();
+/// everything else in the thread of the stream's I/O context. close() must not run beside either.
 /// Errors: values; nothing throws.
 class stream {
 public:
