@@ -10,7 +10,8 @@
 namespace {
 
 // Passes one whole message on. The first part names the client; the reply finds its way back by it.
-bool forward(void* from, void* to) {
+bool forward(void* from, void* to)
+{
     bool more = true;
     while (more) {
         zmq_msg_t part;
@@ -29,7 +30,8 @@ bool forward(void* from, void* to) {
 
 } // namespace
 
-int main() {
+int main()
+{
     void* context = zmq_ctx_new();
     void* clients = zmq_socket(context, ZMQ_ROUTER);
     void* servers = zmq_socket(context, ZMQ_DEALER);

@@ -9,7 +9,8 @@
 #include <string>
 #include <thread>
 
-int main() {
+int main()
+{
     void* context = zmq_ctx_new();
     void* socket = zmq_socket(context, ZMQ_PUB);
     if (zmq_bind(socket, "tcp://*:5556") != 0) {

@@ -7,7 +7,8 @@
 #include <cstdio>
 #include <string>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     void* context = zmq_ctx_new();
     void* socket = zmq_socket(context, ZMQ_SUB);
     if (argc == 1) {

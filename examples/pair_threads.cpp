@@ -10,7 +10,8 @@
 
 namespace {
 
-void search(void* context) {
+void search(void* context)
+{
     void* socket = zmq_socket(context, ZMQ_PAIR);
     zmq_connect(socket, "inproc://search");
     std::uint64_t limit = 0;
@@ -33,7 +34,8 @@ void search(void* context) {
 
 } // namespace
 
-int main() {
+int main()
+{
     void* context = zmq_ctx_new();
     void* socket = zmq_socket(context, ZMQ_PAIR);
     zmq_bind(socket, "inproc://search");

@@ -7,7 +7,8 @@
 #include <cstdint>
 #include <cstdio>
 
-int main() {
+int main()
+{
     void* context = zmq_ctx_new();
     void* socket = zmq_socket(context, ZMQ_PULL);
     if (zmq_bind(socket, "tcp://*:5558") != 0) {

@@ -8,7 +8,8 @@
 #include <cstdint>
 #include <cstdio>
 
-int main() {
+int main()
+{
     constexpr std::uint64_t limit = 5'000'000;
     constexpr std::uint64_t step = 10'000;
     void* context = zmq_ctx_new();

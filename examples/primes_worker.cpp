@@ -9,7 +9,8 @@
 
 namespace {
 
-bool is_prime(std::uint64_t number) {
+bool is_prime(std::uint64_t number)
+{
     if (number < 2) {
         return false;
     }
@@ -23,7 +24,8 @@ bool is_prime(std::uint64_t number) {
 
 } // namespace
 
-int main() {
+int main()
+{
     void* context = zmq_ctx_new();
     void* ranges = zmq_socket(context, ZMQ_PULL);
     void* sink = zmq_socket(context, ZMQ_PUSH);

@@ -27,7 +27,8 @@ struct outcome {
     friend bool operator==(const outcome&, const outcome&) = default;
 };
 
-std::vector<std::byte> peer_bytes(bool with_greeting, std::span<const std::byte> rest) {
+std::vector<std::byte> peer_bytes(bool with_greeting, std::span<const std::byte> rest)
+{
     std::vector<std::byte> bytes;
     if (with_greeting) {
         greeting local("NULL", false, 0);
@@ -41,16 +42,17 @@ std::vector<std::byte> peer_bytes(bool with_greeting, std::span<const std::byte>
     return bytes;
 }
 
-void check_bounds(const handshake& subject) {
+void check_bounds(const handshake& subject)
+{
     fuzz_check(!(subject.done() && subject.failed()));
-    fuzz_check(subject.buffered_bytes() <=
-               max_handshake_command_bytes + zmtp3::max_header_bytes);
+    fuzz_check(subject.buffered_bytes() <= max_handshake_command_bytes + zmtp3::max_header_bytes);
     fuzz_check(subject.peer_reason().size() <= 255);
     fuzz_check(subject.remote().routing_id.size() <= max_routing_id_bytes);
     fuzz_check(!subject.done() || subject.remote().major == 3);
 }
 
-outcome run(int socket_type, std::span<const std::byte> bytes, std::size_t piece_bytes) {
+outcome run(int socket_type, std::span<const std::byte> bytes, std::size_t piece_bytes)
+{
     handshake subject({socket_type, "id", -1, {{"X-Key", "value"}}});
     subject.start();
     outcome result;
@@ -72,9 +74,10 @@ outcome run(int socket_type, std::span<const std::byte> bytes, std::size_t piece
     return result;
 }
 
-}  // namespace
+} // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
     if (size == 0) {
         return 0;
     }

@@ -11,7 +11,8 @@
 #include "engine/peer.hpp"
 #include "fuzz_check.hpp"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
     using namespace zlink::engine;
     const auto list = std::as_bytes(std::span(data, size));
     std::vector<property> properties;

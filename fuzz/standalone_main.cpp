@@ -31,7 +31,8 @@ struct arguments {
     std::vector<std::filesystem::path> files;
 };
 
-arguments read_arguments(int argc, char** argv) {
+arguments read_arguments(int argc, char** argv)
+{
     arguments result;
     for (int i = 1; i < argc; ++i) {
         const std::string argument = argv[i];
@@ -53,7 +54,8 @@ arguments read_arguments(int argc, char** argv) {
     return result;
 }
 
-std::optional<input> read_file(const std::filesystem::path& path) {
+std::optional<input> read_file(const std::filesystem::path& path)
+{
     std::ifstream stream(path, std::ios::binary);
     if (!stream) {
         return std::nullopt;
@@ -64,9 +66,11 @@ std::optional<input> read_file(const std::filesystem::path& path) {
 class generator {
 public:
     generator(unsigned long seed, const std::vector<input>& samples)
-        : random_(seed), samples_(samples) {}
+        : random_(seed), samples_(samples)
+    {}
 
-    input next() {
+    input next()
+    {
         if (samples_.empty() || below(4) == 0) {
             input bytes(below(below(8) == 0 ? 4096 : 64));
             std::generate(bytes.begin(), bytes.end(), [this] { return byte(); });
@@ -82,30 +86,32 @@ public:
 private:
     std::size_t below(std::size_t limit) { return static_cast<std::size_t>(random_() % limit); }
 
-    std::uint8_t byte() {
+    std::uint8_t byte()
+    {
         // Lengths and flags live at the edges of the range.
         static constexpr std::uint8_t edges[]{0, 1, 2, 3, 4, 6, 0x7f, 0x80, 0xfe, 0xff};
         return below(3) == 0 ? edges[below(std::size(edges))]
                              : static_cast<std::uint8_t>(below(256));
     }
 
-    void damage(input& bytes) {
+    void damage(input& bytes)
+    {
         const auto at = below(bytes.size() + 1);
         const auto position = bytes.begin() + static_cast<std::ptrdiff_t>(at);
         switch (below(4)) {
-            case 0:
-                bytes.insert(position, byte());
-                break;
-            case 1:
-                bytes.erase(position, bytes.end());
-                break;
-            case 2:
-                bytes.insert(bytes.end(), below(400), byte());
-                break;
-            default:
-                if (at < bytes.size()) {
-                    bytes[at] = byte();
-                }
+        case 0:
+            bytes.insert(position, byte());
+            break;
+        case 1:
+            bytes.erase(position, bytes.end());
+            break;
+        case 2:
+            bytes.insert(bytes.end(), below(400), byte());
+            break;
+        default:
+            if (at < bytes.size()) {
+                bytes[at] = byte();
+            }
         }
     }
 
@@ -113,9 +119,10 @@ private:
     const std::vector<input>& samples_;
 };
 
-}  // namespace
+} // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     const auto arguments = read_arguments(argc, argv);
     std::vector<input> samples;
     for (const auto& path : arguments.files) {

@@ -16,11 +16,13 @@ namespace {
 
 using namespace zlink::engine;
 
-bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b) {
+bool same_bytes(std::span<const std::byte> a, std::span<const std::byte> b)
+{
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-void check_header(const zmtp3::frame_header& header, std::size_t available) {
+void check_header(const zmtp3::frame_header& header, std::size_t available)
+{
     fuzz_check(header.header_bytes == 2 || header.header_bytes == 9);
     fuzz_check(header.header_bytes <= available);
     fuzz_check((header.header_bytes == 9) == ((header.flags & zmtp3::flag_long) != 0));
@@ -34,7 +36,8 @@ void check_header(const zmtp3::frame_header& header, std::size_t available) {
     fuzz_check(((again.flags ^ header.flags) & ~zmtp3::flag_long) == 0);
 }
 
-void check_traffic_command(std::span<const std::byte> body) {
+void check_traffic_command(std::span<const std::byte> body)
+{
     const auto command = parse_traffic_command(body);
     std::vector<std::byte> frame;
     append_traffic_command(frame, command);
@@ -49,9 +52,10 @@ void check_traffic_command(std::span<const std::byte> body) {
     fuzz_check(same_bytes(again.argument, command.argument));
 }
 
-}  // namespace
+} // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)
+{
     auto rest = std::as_bytes(std::span(data, size));
     zmtp3::frame_header header;
     while (zmtp3::decode_header(rest.data(), rest.size(), header)) {

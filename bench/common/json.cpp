@@ -15,7 +15,8 @@ class scanner {
 public:
     explicit scanner(std::string_view text) : rest_(text) {}
 
-    bool take(char expected) {
+    bool take(char expected)
+    {
         skip_space();
         if (rest_.empty() || rest_.front() != expected) {
             return false;
@@ -24,12 +25,14 @@ public:
         return true;
     }
 
-    bool at_end() {
+    bool at_end()
+    {
         skip_space();
         return rest_.empty();
     }
 
-    std::optional<std::string> string() {
+    std::optional<std::string> string()
+    {
         if (!take('"')) {
             return std::nullopt;
         }
@@ -49,7 +52,8 @@ public:
         return std::nullopt;
     }
 
-    std::optional<std::string> value() {
+    std::optional<std::string> value()
+    {
         skip_space();
         if (!rest_.empty() && rest_.front() == '"') {
             return string();
@@ -64,12 +68,14 @@ public:
     }
 
 private:
-    void skip_space() {
+    void skip_space()
+    {
         rest_.remove_prefix(std::min(rest_.find_first_not_of(" \t\r\n"), rest_.size()));
     }
 
     /// Only the escapes that json_quote() produces.
-    bool unescape(std::string& result) {
+    bool unescape(std::string& result)
+    {
         if (rest_.empty()) {
             return false;
         }
@@ -95,7 +101,8 @@ private:
 
 } // namespace
 
-std::string json_quote(std::string_view text) {
+std::string json_quote(std::string_view text)
+{
     std::string result = "\"";
     for (const char character : text) {
         if (character == '"' || character == '\\') {
@@ -110,40 +117,49 @@ std::string json_quote(std::string_view text) {
     return result + '"';
 }
 
-json_object& json_object::add_raw(std::string_view key, std::string_view json) {
+json_object& json_object::add_raw(std::string_view key, std::string_view json)
+{
     body_ += fmt::format("{}{}: {}", body_.empty() ? "" : ", ", json_quote(key), json);
     return *this;
 }
 
-json_object& json_object::add(std::string_view key, std::string_view text) {
+json_object& json_object::add(std::string_view key, std::string_view text)
+{
     return add_raw(key, json_quote(text));
 }
 
-json_object& json_object::add(std::string_view key, const char* text) {
+json_object& json_object::add(std::string_view key, const char* text)
+{
     return add(key, std::string_view(text));
 }
 
-json_object& json_object::add(std::string_view key, double number) {
+json_object& json_object::add(std::string_view key, double number)
+{
     return add_raw(key, std::isfinite(number) ? fmt::format("{:.9g}", number) : "null");
 }
 
-json_object& json_object::add(std::string_view key, std::uint64_t number) {
+json_object& json_object::add(std::string_view key, std::uint64_t number)
+{
     return add_raw(key, fmt::format("{}", number));
 }
 
-json_object& json_object::add(std::string_view key, int number) {
+json_object& json_object::add(std::string_view key, int number)
+{
     return add_raw(key, fmt::format("{}", number));
 }
 
-std::string json_object::str() const {
+std::string json_object::str() const
+{
     return '{' + body_ + '}';
 }
 
-std::string json_array(const std::vector<std::string>& values) {
+std::string json_array(const std::vector<std::string>& values)
+{
     return values.empty() ? "[]" : fmt::format("[\n  {}\n]", fmt::join(values, ",\n  "));
 }
 
-std::optional<json_fields> json_fields::parse(std::string_view line) {
+std::optional<json_fields> json_fields::parse(std::string_view line)
+{
     scanner input(line);
     json_fields fields;
     if (!input.take('{')) {
@@ -168,12 +184,14 @@ std::optional<json_fields> json_fields::parse(std::string_view line) {
     return input.at_end() ? std::optional(std::move(fields)) : std::nullopt;
 }
 
-std::string json_fields::text(const std::string& key) const {
+std::string json_fields::text(const std::string& key) const
+{
     const auto found = values_.find(key);
     return found == values_.end() ? std::string() : found->second;
 }
 
-std::optional<double> json_fields::number(const std::string& key) const {
+std::optional<double> json_fields::number(const std::string& key) const
+{
     const std::string word = text(key);
     double result = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), result);

@@ -20,7 +20,8 @@ namespace {
 /// A directory for the temporary files of all workers, also of those that crash.
 class scratch_directory {
 public:
-    scratch_directory() {
+    scratch_directory()
+    {
         std::error_code ignored;
         std::string path = std::filesystem::temp_directory_path(ignored) / "zlink-bench-XXXXXX";
         if (mkdtemp(path.data()) == nullptr) {
@@ -28,7 +29,8 @@ public:
         }
         path_ = path;
     }
-    ~scratch_directory() {
+    ~scratch_directory()
+    {
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }
@@ -45,9 +47,11 @@ private:
 class progress {
 public:
     explicit progress(std::size_t total_runs)
-        : total_runs_(total_runs), terminal_(isatty(STDERR_FILENO) == 1) {}
+        : total_runs_(total_runs), terminal_(isatty(STDERR_FILENO) == 1)
+    {}
 
-    void start(const cell& what, const std::string& library, int number) {
+    void start(const cell& what, const std::string& library, int number)
+    {
         ++started_runs_;
         if (terminal_) {
             fmt::print(stderr, "\r\x1b[K[{}/{}] {}: {}, run {}", started_runs_, total_runs_,
@@ -56,7 +60,8 @@ public:
         }
     }
 
-    void finish(const settings& chosen, const cell_record& record) {
+    void finish(const settings& chosen, const cell_record& record)
+    {
         std::string text;
         for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
             text += fmt::format("  {} {}", chosen.libraries[index].name,
@@ -72,7 +77,8 @@ private:
     bool terminal_;
 };
 
-std::map<std::string, std::string> environment_for(const library& measured) {
+std::map<std::string, std::string> environment_for(const library& measured)
+{
     const char* const inherited = std::getenv("LD_LIBRARY_PATH");
     std::string path = measured.directory.string();
     if (inherited != nullptr && *inherited != '\0') {
@@ -81,7 +87,8 @@ std::map<std::string, std::string> environment_for(const library& measured) {
     return {{"LD_LIBRARY_PATH", path}};
 }
 
-std::string last_line(const std::string& text) {
+std::string last_line(const std::string& text)
+{
     const auto end = text.find_last_not_of(" \n");
     if (end == std::string::npos) {
         return {};
@@ -90,7 +97,8 @@ std::string last_line(const std::string& text) {
     return text.substr(start == std::string::npos ? 0 : start + 1, end - start);
 }
 
-std::string why_it_failed(const process_result& result, const json_fields& fields) {
+std::string why_it_failed(const process_result& result, const json_fields& fields)
+{
     std::string reason = fields.text("status");
     if (!reason.empty() && reason != "ok") {
         return fmt::format("{}: {}", reason, fields.text("error"));
@@ -101,7 +109,8 @@ std::string why_it_failed(const process_result& result, const json_fields& field
 }
 
 run_record run_worker(const settings& chosen, std::vector<std::string> arguments,
-                      const library& measured, const std::filesystem::path& scratch) {
+                      const library& measured, const std::filesystem::path& scratch)
+{
     // The worker notices by itself when it is stuck; this is for the case that it does not.
     constexpr int grace_s = 15;
     auto environment = environment_for(measured);
@@ -123,7 +132,8 @@ run_record run_worker(const settings& chosen, std::vector<std::string> arguments
     return record;
 }
 
-std::vector<std::string> arguments_for(const cell& what) {
+std::vector<std::string> arguments_for(const cell& what)
+{
     return {fmt::format("--pattern={}", name(what.pattern)),
             fmt::format("--transport={}", name(what.transport)),
             fmt::format("--mode={}", name(what.mode)), fmt::format("--size={}", what.size_bytes)};
@@ -131,7 +141,8 @@ std::vector<std::string> arguments_for(const cell& what) {
 
 } // namespace
 
-std::vector<identity> identify(const settings& chosen) {
+std::vector<identity> identify(const settings& chosen)
+{
     std::vector<identity> found;
     for (const library& each : chosen.libraries) {
         const scratch_directory scratch;
@@ -148,7 +159,8 @@ std::vector<identity> identify(const settings& chosen) {
     return found;
 }
 
-std::vector<cell_record> run_campaign(const settings& chosen) {
+std::vector<cell_record> run_campaign(const settings& chosen)
+{
     const scratch_directory scratch;
     const auto runs = static_cast<std::size_t>(chosen.runs);
     progress shown(chosen.cells.size() * chosen.libraries.size() * runs);
@@ -171,7 +183,8 @@ std::vector<cell_record> run_campaign(const settings& chosen) {
     return records;
 }
 
-std::string title(const cell& what) {
+std::string title(const cell& what)
+{
     return fmt::format("{} {} {} B {}", name(what.pattern), name(what.transport), what.size_bytes,
                        name(what.mode));
 }

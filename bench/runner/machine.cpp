@@ -14,7 +14,8 @@ namespace zlink::bench::runner {
 
 namespace {
 
-std::string read_cpu_model() {
+std::string read_cpu_model()
+{
     std::ifstream file("/proc/cpuinfo");
     for (std::string line; std::getline(file, line);) {
         const auto colon = line.find(": ");
@@ -25,7 +26,8 @@ std::string read_cpu_model() {
     return "unknown CPU";
 }
 
-int count_usable_cpus() {
+int count_usable_cpus()
+{
     cpu_set_t set;
     CPU_ZERO(&set);
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
@@ -33,7 +35,8 @@ int count_usable_cpus() {
 
 } // namespace
 
-machine machine::describe() {
+machine machine::describe()
+{
     machine result;
     result.cpu_model = read_cpu_model();
     result.cpus = count_usable_cpus();

@@ -11,7 +11,8 @@ namespace zlink::bench::runner {
 
 namespace {
 
-void write_files(const findings& found) {
+void write_files(const findings& found)
+{
     if (!found.chosen.markdown_file.empty()) {
         write_file(found.chosen.markdown_file, to_markdown(found));
     }
@@ -24,7 +25,8 @@ void write_files(const findings& found) {
 }
 
 /// A library that cannot be used at all would only fail in every cell.
-void require_usable(const findings& found) {
+void require_usable(const findings& found)
+{
     for (std::size_t index = 0; index < found.identities.size(); ++index) {
         if (found.identities[index].version.empty()) {
             throw std::runtime_error(fmt::format("library {} cannot be used: {}",
@@ -34,7 +36,8 @@ void require_usable(const findings& found) {
     }
 }
 
-int compare(const settings& chosen) {
+int compare(const settings& chosen)
+{
     findings found{chosen, machine::describe(), identify(chosen), {}};
     require_usable(found);
     for (const std::string& line : preamble(found)) {
@@ -55,7 +58,8 @@ int compare(const settings& chosen) {
 
 } // namespace zlink::bench::runner
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     using namespace zlink::bench::runner;
     const settings chosen = parse_settings(argc, argv);
     try {

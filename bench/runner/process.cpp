@@ -24,19 +24,22 @@ using steady = std::chrono::steady_clock;
 struct pipe_ends {
     std::array<int, 2> fds{-1, -1};
 
-    pipe_ends() {
+    pipe_ends()
+    {
         if (pipe2(fds.data(), O_CLOEXEC) != 0) {
             throw std::runtime_error(fmt::format("pipe2: {}", std::strerror(errno)));
         }
     }
-    ~pipe_ends() {
+    ~pipe_ends()
+    {
         close(fds[0]);
         close_writer();
     }
     pipe_ends(const pipe_ends&) = delete;
     pipe_ends& operator=(const pipe_ends&) = delete;
 
-    void close_writer() {
+    void close_writer()
+    {
         if (fds[1] != -1) {
             close(fds[1]);
             fds[1] = -1;
@@ -46,7 +49,8 @@ struct pipe_ends {
 
 /// In the child. Everything was allocated before the fork.
 [[noreturn]] void become(const char* program, char* const* arguments, char* const* environment,
-                         int output, int errors) {
+                         int output, int errors)
+{
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(output, STDOUT_FILENO);
     dup2(errors, STDERR_FILENO);
@@ -54,7 +58,8 @@ struct pipe_ends {
     _exit(127);
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
+std::vector<char*> pointers_to(std::vector<std::string>& texts)
+{
     std::vector<char*> pointers;
     pointers.reserve(texts.size() + 1);
     for (std::string& text : texts) {
@@ -64,7 +69,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
     return pointers;
 }
 
-std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added) {
+std::vector<std::string> merged_environment(const std::map<std::string, std::string>& added)
+{
     std::vector<std::string> result;
     for (char** entry = environ; *entry != nullptr; ++entry) {
         const std::string text(*entry);
@@ -79,7 +85,8 @@ std::vector<std::string> merged_environment(const std::map<std::string, std::str
 }
 
 /// Reads both streams until they end. False if that does not happen in time.
-bool drain(int output, int errors, process_result& result, int timeout_s) {
+bool drain(int output, int errors, process_result& result, int timeout_s)
+{
     constexpr std::size_t max_kept_bytes = 65'536;
     const auto deadline = steady::now() + std::chrono::seconds(timeout_s);
     std::array<pollfd, 2> entries{{{output, POLLIN, 0}, {errors, POLLIN, 0}}};
@@ -104,7 +111,8 @@ bool drain(int output, int errors, process_result& result, int timeout_s) {
     return true;
 }
 
-std::string how_it_ended(int wait_status) {
+std::string how_it_ended(int wait_status)
+{
     if (WIFSIGNALED(wait_status)) {
         const int signal = WTERMSIG(wait_status);
         return fmt::format("killed by signal {} ({})", signal, strsignal(signal));
@@ -117,7 +125,8 @@ std::string how_it_ended(int wait_status) {
 
 process_result run_process(const std::filesystem::path& program,
                            const std::vector<std::string>& arguments,
-                           const std::map<std::string, std::string>& environment, int timeout_s) {
+                           const std::map<std::string, std::string>& environment, int timeout_s)
+{
     std::vector<std::string> all_arguments{program.string()};
     all_arguments.insert(all_arguments.end(), arguments.begin(), arguments.end());
     std::vector<std::string> variables = merged_environment(environment);

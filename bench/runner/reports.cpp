@@ -14,7 +14,8 @@ namespace zlink::bench::runner {
 
 namespace {
 
-const std::vector<std::string>& csv_fields() {
+const std::vector<std::string>& csv_fields()
+{
     static const std::vector<std::string> fields{"count",
                                                  "warm_up",
                                                  "hwm",
@@ -40,7 +41,8 @@ const std::vector<std::string>& csv_fields() {
     return fields;
 }
 
-std::string csv_quote(const std::string& text) {
+std::string csv_quote(const std::string& text)
+{
     if (text.find_first_of(",\"\n") == std::string::npos) {
         return text;
     }
@@ -54,7 +56,8 @@ std::string csv_quote(const std::string& text) {
     return result + '"';
 }
 
-std::string csv_row(const settings& chosen, const cell& what, const run_record& run) {
+std::string csv_row(const settings& chosen, const cell& what, const run_record& run)
+{
     std::string row =
         fmt::format("{},{},{},{},{},{},{}", name(what.pattern), name(what.transport),
                     name(what.mode), what.size_bytes, csv_quote(chosen.libraries[run.library].name),
@@ -66,13 +69,15 @@ std::string csv_row(const settings& chosen, const cell& what, const run_record& 
 }
 
 /// Relative to the working directory if the file lies below it.
-std::string short_path(const std::string& path) {
+std::string short_path(const std::string& path)
+{
     std::error_code error;
     const std::string relative = std::filesystem::proximate(path, error).string();
     return error || relative.rfind("..", 0) == 0 ? path : relative;
 }
 
-std::string json_spread(const std::optional<spread>& values) {
+std::string json_spread(const std::optional<spread>& values)
+{
     return values ? json_object()
                         .add("median", values->median)
                         .add("min", values->min)
@@ -81,7 +86,8 @@ std::string json_spread(const std::optional<spread>& values) {
                   : "null";
 }
 
-json_object json_cell(const cell& what) {
+json_object json_cell(const cell& what)
+{
     return json_object()
         .add("pattern", name(what.pattern))
         .add("transport", name(what.transport))
@@ -89,7 +95,8 @@ json_object json_cell(const cell& what) {
         .add("size_bytes", std::uint64_t{what.size_bytes});
 }
 
-std::string json_run(const settings& chosen, const cell& what, const run_record& run) {
+std::string json_run(const settings& chosen, const cell& what, const run_record& run)
+{
     return json_cell(what)
         .add("library", chosen.libraries[run.library].name)
         .add("run", run.number)
@@ -99,7 +106,8 @@ std::string json_run(const settings& chosen, const cell& what, const run_record&
         .str();
 }
 
-std::string json_summary(const settings& chosen, const cell_record& record) {
+std::string json_summary(const settings& chosen, const cell_record& record)
+{
     json_object values;
     json_object ratios;
     for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
@@ -121,7 +129,8 @@ std::string json_summary(const settings& chosen, const cell_record& record) {
         .str();
 }
 
-std::string json_libraries(const findings& found) {
+std::string json_libraries(const findings& found)
+{
     std::vector<std::string> entries;
     for (std::size_t index = 0; index < found.identities.size(); ++index) {
         const identity& each = found.identities[index];
@@ -137,7 +146,8 @@ std::string json_libraries(const findings& found) {
 
 } // namespace
 
-std::vector<std::string> preamble(const findings& found) {
+std::vector<std::string> preamble(const findings& found)
+{
     const settings& chosen = found.chosen;
     std::vector<std::string> lines{fmt::format("Machine: {}, {} CPUs, {}", found.where.cpu_model,
                                                found.where.cpus, found.where.kernel),
@@ -166,7 +176,8 @@ std::vector<std::string> preamble(const findings& found) {
     return lines;
 }
 
-std::string to_text(const findings& found) {
+std::string to_text(const findings& found)
+{
     std::string text;
     for (const table& each : overview(found.chosen, found.records)) {
         text += to_text(each);
@@ -180,7 +191,8 @@ std::string to_text(const findings& found) {
     return text;
 }
 
-std::string to_markdown(const findings& found) {
+std::string to_markdown(const findings& found)
+{
     std::string text;
     for (const std::string& line : preamble(found)) {
         text += fmt::format("- {}\n", line);
@@ -204,7 +216,8 @@ std::string to_markdown(const findings& found) {
            to_markdown(details(found.chosen, found.records)) + "</details>\n";
 }
 
-std::string to_csv(const findings& found) {
+std::string to_csv(const findings& found)
+{
     std::string text;
     for (const std::string& line : preamble(found)) {
         text += "# " + line + '\n';
@@ -219,7 +232,8 @@ std::string to_csv(const findings& found) {
     return text;
 }
 
-std::string to_json(const findings& found) {
+std::string to_json(const findings& found)
+{
     std::vector<std::string> runs;
     std::vector<std::string> summary;
     for (const cell_record& record : found.records) {
@@ -247,7 +261,8 @@ std::string to_json(const findings& found) {
            '\n';
 }
 
-void write_file(const std::string& path, const std::string& content) {
+void write_file(const std::string& path, const std::string& content)
+{
     std::ofstream file(path, std::ios::binary);
     file << content;
     file.close();

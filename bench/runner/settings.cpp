@@ -20,7 +20,8 @@ struct selection {
 };
 
 template <class Value>
-std::vector<Value> all_of(const std::map<std::string, Value>& names) {
+std::vector<Value> all_of(const std::map<std::string, Value>& names)
+{
     std::vector<Value> values;
     values.reserve(names.size());
     for (const auto& [name, value] : names) {
@@ -31,13 +32,15 @@ std::vector<Value> all_of(const std::map<std::string, Value>& names) {
 }
 
 template <class Value>
-void default_to(std::vector<Value>& chosen, std::vector<Value> standard) {
+void default_to(std::vector<Value>& chosen, std::vector<Value> standard)
+{
     if (chosen.empty()) {
         chosen = std::move(standard);
     }
 }
 
-void fill_in(selection& chosen) {
+void fill_in(selection& chosen)
+{
     if (chosen.quick) {
         default_to(chosen.patterns, {pattern::pair, pattern::pub_sub, pattern::dealer_router,
                                      pattern::router_router_poll});
@@ -50,7 +53,8 @@ void fill_in(selection& chosen) {
     default_to(chosen.modes, all_of(mode_names()));
 }
 
-std::vector<cell> cells_of(const selection& chosen) {
+std::vector<cell> cells_of(const selection& chosen)
+{
     std::vector<cell> cells;
     for (const auto pattern : chosen.patterns) {
         for (const auto transport : chosen.transports) {
@@ -64,7 +68,8 @@ std::vector<cell> cells_of(const selection& chosen) {
     return cells;
 }
 
-std::vector<library> parse_libraries(const std::vector<std::string>& texts) {
+std::vector<library> parse_libraries(const std::vector<std::string>& texts)
+{
     std::vector<library> libraries;
     for (const std::string& text : texts) {
         const auto split = text.find('=');
@@ -86,7 +91,8 @@ std::vector<library> parse_libraries(const std::vector<std::string>& texts) {
     return libraries;
 }
 
-void add_selection_options(CLI::App& app, selection& chosen) {
+void add_selection_options(CLI::App& app, selection& chosen)
+{
     const auto names = [](const auto& map) { return CLI::CheckedTransformer(map).description(""); };
     app.add_flag("--quick", chosen.quick,
                  "A small subset in less than a minute; the lists below override its parts");
@@ -111,7 +117,8 @@ struct passed_on {
     std::map<std::string, std::string> values;
     bool two_processes = false;
 
-    void add_to(CLI::App& app) {
+    void add_to(CLI::App& app)
+    {
         const std::vector<std::pair<std::string, std::string>> options{
             {"--hwm", "Send and receive high-water mark of every socket (1000)"},
             {"--io-threads", "I/O threads of each context (1)"},
@@ -128,7 +135,8 @@ struct passed_on {
             ->group("Given on to the worker");
     }
 
-    std::vector<std::string> arguments() const {
+    std::vector<std::string> arguments() const
+    {
         std::vector<std::string> result;
         for (const auto& [option, value] : values) {
             if (!value.empty()) {
@@ -142,14 +150,16 @@ struct passed_on {
     }
 };
 
-std::filesystem::path worker_beside_this_program() {
+std::filesystem::path worker_beside_this_program()
+{
     std::error_code error;
     return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() /
            "zlink_bench_worker";
 }
 
 /// Cells that cannot be measured with the chosen options are not failures, so they are left out.
-void drop_impossible(std::vector<cell>& cells, const passed_on& options) {
+void drop_impossible(std::vector<cell>& cells, const passed_on& options)
+{
     const auto contexts = options.values.find("--contexts")->second;
     std::erase_if(cells, [&](const cell& what) {
         return what.transport == transport::inproc && (options.two_processes || contexts == "2");
@@ -161,7 +171,8 @@ void drop_impossible(std::vector<cell>& cells, const passed_on& options) {
 
 } // namespace
 
-settings parse_settings(int argc, char** argv) {
+settings parse_settings(int argc, char** argv)
+{
     settings chosen;
     selection selected;
     passed_on options;

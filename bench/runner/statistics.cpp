@@ -10,7 +10,8 @@
 
 namespace zlink::bench::runner {
 
-const std::vector<figure>& figures_of(const cell& what) {
+const std::vector<figure>& figures_of(const cell& what)
+{
     static const figure cpu{"cpu_us_per_message", "CPU per message", "us"};
     static const figure memory{"peak_memory_kib", "peak memory", "KiB"};
     static const std::vector<figure> streams{
@@ -24,7 +25,8 @@ const std::vector<figure>& figures_of(const cell& what) {
     return what.mode == mode::latency ? round_trips : streams;
 }
 
-std::optional<spread> spread_of(std::vector<double> values) {
+std::optional<spread> spread_of(std::vector<double> values)
+{
     if (values.empty()) {
         return std::nullopt;
     }
@@ -36,7 +38,8 @@ std::optional<spread> spread_of(std::vector<double> values) {
 }
 
 std::optional<spread> values_of(const cell_record& record, std::size_t library,
-                                const std::string& field) {
+                                const std::string& field)
+{
     std::vector<double> values;
     for (const run_record& run : record.runs) {
         const auto value = run.fields.number(field);
@@ -48,7 +51,8 @@ std::optional<spread> values_of(const cell_record& record, std::size_t library,
 }
 
 std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
-                                const std::string& field) {
+                                const std::string& field)
+{
     std::map<int, double> subject;
     std::vector<double> ratios;
     for (const run_record& run : record.runs) {
@@ -66,14 +70,16 @@ std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
     return spread_of(std::move(ratios));
 }
 
-std::size_t failures_of(const cell_record& record, std::size_t library) {
+std::size_t failures_of(const cell_record& record, std::size_t library)
+{
     return static_cast<std::size_t>(
         std::count_if(record.runs.begin(), record.runs.end(), [library](const run_record& run) {
             return run.library == library && !run.ok();
         }));
 }
 
-std::string short_number(double value, const std::string& unit) {
+std::string short_number(double value, const std::string& unit)
+{
     if (unit != "/s") {
         return value >= 1000 ? fmt::format("{:.0f}", value) : fmt::format("{:.3g}", value);
     }
@@ -83,7 +89,8 @@ std::string short_number(double value, const std::string& unit) {
     return value >= 1e3 ? fmt::format("{:.1f} k", value * 1e-3) : fmt::format("{:.0f}", value);
 }
 
-std::string headline(const cell_record& record, std::size_t library, int runs) {
+std::string headline(const cell_record& record, std::size_t library, int runs)
+{
     const std::size_t failures = failures_of(record, library);
     if (failures > 0) {
         return fmt::format("FAILED {}/{}", failures, runs);
@@ -95,7 +102,8 @@ std::string headline(const cell_record& record, std::size_t library, int runs) {
                   : "no result";
 }
 
-std::optional<double> geometric_mean(const std::vector<double>& values) {
+std::optional<double> geometric_mean(const std::vector<double>& values)
+{
     if (values.empty()) {
         return std::nullopt;
     }

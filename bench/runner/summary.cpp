@@ -13,28 +13,33 @@ namespace {
 
 const std::string absent = "-";
 
-std::string with_spread(const std::optional<spread>& values, const std::string& unit) {
+std::string with_spread(const std::optional<spread>& values, const std::string& unit)
+{
     return values ? fmt::format("{} [{} .. {}]", short_number(values->median, unit),
                                 short_number(values->min, unit), short_number(values->max, unit))
                   : absent;
 }
 
-std::string ratio_text(const std::optional<spread>& ratio) {
+std::string ratio_text(const std::optional<spread>& ratio)
+{
     return ratio ? fmt::format("{:.2f}x [{:.2f} .. {:.2f}]", ratio->median, ratio->min, ratio->max)
                  : absent;
 }
 
-std::string short_ratio_text(const std::optional<spread>& ratio) {
+std::string short_ratio_text(const std::optional<spread>& ratio)
+{
     return ratio ? fmt::format("{:.2f}x", ratio->median) : absent;
 }
 
-std::vector<std::string> row_start(const cell& what) {
+std::vector<std::string> row_start(const cell& what)
+{
     return {std::string(name(what.pattern)), std::string(name(what.transport)),
             std::to_string(what.size_bytes)};
 }
 
 /// What the overview says about a library: the rate with its spread, or the latencies.
-std::string library_text(const cell_record& record, std::size_t library, int runs) {
+std::string library_text(const cell_record& record, std::size_t library, int runs)
+{
     if (const std::size_t failed = failures_of(record, library)) {
         return fmt::format("FAILED {} of {}", failed, runs);
     }
@@ -50,7 +55,8 @@ std::string library_text(const cell_record& record, std::size_t library, int run
 }
 
 /// Figures whose ratio the overview shows with its spread.
-std::vector<figure> compared_figures(mode shown) {
+std::vector<figure> compared_figures(mode shown)
+{
     if (shown == mode::throughput) {
         return {{"messages_per_s", "rate", ""}};
     }
@@ -59,7 +65,8 @@ std::vector<figure> compared_figures(mode shown) {
             {"latency_p99_us", "p99", ""}};
 }
 
-table empty_overview(const settings& chosen, mode shown) {
+table empty_overview(const settings& chosen, mode shown)
+{
     const bool rates = shown == mode::throughput;
     table result;
     result.title = rates ? "Throughput (messages per second; req_rep: round trips per second)"
@@ -82,7 +89,8 @@ table empty_overview(const settings& chosen, mode shown) {
     return result;
 }
 
-std::vector<std::string> overview_row(const settings& chosen, const cell_record& record) {
+std::vector<std::string> overview_row(const settings& chosen, const cell_record& record)
+{
     std::vector<std::string> row = row_start(record.what);
     for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
         row.push_back(library_text(record, index, chosen.runs));
@@ -99,7 +107,8 @@ std::vector<std::string> overview_row(const settings& chosen, const cell_record&
 
 } // namespace
 
-std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records) {
+std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records)
+{
     std::vector<table> tables;
     for (const mode shown : {mode::throughput, mode::latency}) {
         table added = empty_overview(chosen, shown);
@@ -115,7 +124,8 @@ std::vector<table> overview(const settings& chosen, const std::vector<cell_recor
     return tables;
 }
 
-table details(const settings& chosen, const std::vector<cell_record>& records) {
+table details(const settings& chosen, const std::vector<cell_record>& records)
+{
     table result;
     result.title = "Every figure: median [lowest .. highest]";
     result.left_columns = 5;
@@ -144,7 +154,8 @@ table details(const settings& chosen, const std::vector<cell_record>& records) {
 }
 
 std::vector<std::string> conclusions(const settings& chosen,
-                                     const std::vector<cell_record>& records) {
+                                     const std::vector<cell_record>& records)
+{
     const std::vector<std::pair<std::string, std::string>> fields{
         {"messages_per_s", "Messages per second"},
         {"latency_p50_us", "Median latency"},
@@ -172,7 +183,8 @@ std::vector<std::string> conclusions(const settings& chosen,
     return lines;
 }
 
-std::vector<std::string> failures(const settings& chosen, const std::vector<cell_record>& records) {
+std::vector<std::string> failures(const settings& chosen, const std::vector<cell_record>& records)
+{
     std::vector<std::string> lines;
     for (const cell_record& record : records) {
         for (const run_record& run : record.runs) {

@@ -9,7 +9,8 @@ namespace zlink::bench::runner {
 
 namespace {
 
-std::vector<std::size_t> column_widths(const table& shown) {
+std::vector<std::size_t> column_widths(const table& shown)
+{
     std::vector<std::size_t> widths(shown.headers.size());
     for (std::size_t column = 0; column < widths.size(); ++column) {
         widths[column] = shown.headers[column].size();
@@ -21,7 +22,8 @@ std::vector<std::size_t> column_widths(const table& shown) {
 }
 
 std::string text_row(const std::vector<std::string>& row, const std::vector<std::size_t>& widths,
-                     std::size_t left_columns) {
+                     std::size_t left_columns)
+{
     std::string line;
     for (std::size_t column = 0; column < row.size(); ++column) {
         const std::string gap = column == 0 ? "" : "  ";
@@ -34,7 +36,8 @@ std::string text_row(const std::vector<std::string>& row, const std::vector<std:
 
 } // namespace
 
-std::string to_text(const table& shown) {
+std::string to_text(const table& shown)
+{
     const auto widths = column_widths(shown);
     std::string text = shown.title + "\n\n" + text_row(shown.headers, widths, shown.left_columns);
     for (const auto& row : shown.rows) {
@@ -43,7 +46,8 @@ std::string to_text(const table& shown) {
     return text + '\n';
 }
 
-std::string to_markdown(const table& shown) {
+std::string to_markdown(const table& shown)
+{
     std::string text =
         fmt::format("### {}\n\n| {} |\n|", shown.title, fmt::join(shown.headers, " | "));
     for (std::size_t column = 0; column < shown.headers.size(); ++column) {

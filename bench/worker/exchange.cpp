@@ -13,7 +13,8 @@ class stopwatch {
 public:
     stopwatch() : cpu_(cpu_time::now()), start_ns_(now_ns()) {}
 
-    void finish(side_report& report) const {
+    void finish(side_report& report) const
+    {
         report.elapsed_ns = now_ns() - start_ns_;
         report.cpu = cpu_time::now() - cpu_;
     }
@@ -24,7 +25,8 @@ private:
 };
 
 /// Receives the message with number 0, after any probes that were still on their way.
-void receive_first(message_port& port) {
+void receive_first(message_port& port)
+{
     std::uint64_t sequence = port.receive();
     while (sequence == probe_sequence) {
         sequence = port.receive();
@@ -34,7 +36,8 @@ void receive_first(message_port& port) {
     }
 }
 
-side_report stream_out(const settings& chosen, message_port& port, control_channel& control) {
+side_report stream_out(const settings& chosen, message_port& port, control_channel& control)
+{
     side_report report;
     const std::uint64_t end = chosen.warm_up + chosen.count;
     for (std::uint64_t sequence = 0; sequence < chosen.warm_up; ++sequence) {
@@ -50,7 +53,8 @@ side_report stream_out(const settings& chosen, message_port& port, control_chann
     return report;
 }
 
-side_report stream_in(const settings& chosen, message_port& port, control_channel& control) {
+side_report stream_in(const settings& chosen, message_port& port, control_channel& control)
+{
     side_report report;
     const std::uint64_t end = chosen.warm_up + chosen.count;
     receive_first(port);
@@ -67,7 +71,8 @@ side_report stream_in(const settings& chosen, message_port& port, control_channe
     return report;
 }
 
-side_report ping(const settings& chosen, message_port& port, control_channel& control) {
+side_report ping(const settings& chosen, message_port& port, control_channel& control)
+{
     side_report report;
     const bool each = chosen.what.mode == mode::latency;
     // Written once beforehand, so that no page is touched for the first time while timing.
@@ -93,7 +98,8 @@ side_report ping(const settings& chosen, message_port& port, control_channel& co
     return report;
 }
 
-side_report pong(const settings& chosen, message_port& port, control_channel& control) {
+side_report pong(const settings& chosen, message_port& port, control_channel& control)
+{
     side_report report;
     const std::uint64_t end = chosen.warm_up + chosen.count;
     receive_first(port);
@@ -116,7 +122,8 @@ side_report pong(const settings& chosen, message_port& port, control_channel& co
 } // namespace
 
 side_report run_exchange(const settings& chosen, side mine, message_port& port,
-                         control_channel& control) {
+                         control_channel& control)
+{
     if (is_round_trip(chosen.what)) {
         return mine == side::source ? ping(chosen, port, control) : pong(chosen, port, control);
     }

@@ -19,15 +19,18 @@ struct link_plan {
     bool sender_binds;
 };
 
-bool is_one_way(pattern value) {
+bool is_one_way(pattern value)
+{
     return value == pattern::pub_sub || value == pattern::push_pull;
 }
 
-bool routers_on_both_sides(pattern value) {
+bool routers_on_both_sides(pattern value)
+{
     return value == pattern::router_router || value == pattern::router_router_poll;
 }
 
-link_plan plan_for(pattern value) {
+link_plan plan_for(pattern value)
+{
     switch (value) {
     case pattern::pub_sub:
         return {ZMQ_PUB, ZMQ_SUB, true};
@@ -48,11 +51,13 @@ link_plan plan_for(pattern value) {
     return {ZMQ_PAIR, ZMQ_PAIR, false};
 }
 
-std::string routing_id(side value) {
+std::string routing_id(side value)
+{
     return value == side::source ? "source" : "sink";
 }
 
-std::string endpoint_to_bind(const settings& chosen, std::size_t link) {
+std::string endpoint_to_bind(const settings& chosen, std::size_t link)
+{
     switch (chosen.what.transport) {
     case transport::ipc:
         return fmt::format("ipc://{}/link-{}", chosen.ipc_directory, link);
@@ -64,7 +69,8 @@ std::string endpoint_to_bind(const settings& chosen, std::size_t link) {
     return "tcp://127.0.0.1:*";
 }
 
-void set_options(socket& target, int type, const settings& chosen, side mine) {
+void set_options(socket& target, int type, const settings& chosen, side mine)
+{
     target.set(ZMQ_SNDHWM, chosen.hwm);
     target.set(ZMQ_RCVHWM, chosen.hwm);
     if (type == ZMQ_PUB) {
@@ -82,16 +88,19 @@ void set_options(socket& target, int type, const settings& chosen, side mine) {
     }
 }
 
-std::size_t link_count(const cell& what) {
+std::size_t link_count(const cell& what)
+{
     return is_one_way(what.pattern) && is_round_trip(what) ? 2 : 1;
 }
 
-side sender_of(std::size_t link) {
+side sender_of(std::size_t link)
+{
     return link == 0 ? side::source : side::sink;
 }
 
 std::deque<socket> open_sockets(const settings& chosen, side mine, const context& owner,
-                                control_channel& control) {
+                                control_channel& control)
+{
     std::deque<socket> sockets;
     const link_plan plan = plan_for(chosen.what.pattern);
     for (std::size_t link = 0; link < link_count(chosen.what); ++link) {
@@ -109,7 +118,8 @@ std::deque<socket> open_sockets(const settings& chosen, side mine, const context
     return sockets;
 }
 
-port_format format_for(const settings& chosen, side mine) {
+port_format format_for(const settings& chosen, side mine)
+{
     const bool symmetric = routers_on_both_sides(chosen.what.pattern);
     port_format format;
     format.size_bytes = chosen.what.size_bytes;
@@ -122,7 +132,8 @@ port_format format_for(const settings& chosen, side mine) {
 }
 
 /// Sends probes until the other side has confirmed one.
-void announce(const socket& sender, const settings& chosen, control_channel& control) {
+void announce(const socket& sender, const settings& chosen, control_channel& control)
+{
     constexpr int pause_ms = 1;
     const std::string id = routing_id(side::sink);
     const bool addressed = routers_on_both_sides(chosen.what.pattern);
@@ -145,7 +156,8 @@ links::links(const settings& chosen, side mine, const context& owner, control_ch
     : sockets_(open_sockets(chosen, mine, owner, control)),
       port_((mine == side::source ? sockets_.front() : sockets_.back()).handle(),
             (mine == side::source ? sockets_.back() : sockets_.front()).handle(),
-            format_for(chosen, mine)) {
+            format_for(chosen, mine))
+{
     // The other patterns block until there is a peer, and lose nothing.
     if (chosen.what.pattern != pattern::pub_sub && !routers_on_both_sides(chosen.what.pattern)) {
         return;

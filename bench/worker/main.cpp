@@ -13,7 +13,8 @@ namespace zlink::bench::worker {
 namespace {
 
 /// Both sides as threads of this process.
-std::string measure_with_threads(const settings& chosen, run_guard& guard) {
+std::string measure_with_threads(const settings& chosen, run_guard& guard)
+{
     auto [mine, others] = control_channel::make_pair();
     const side measuring = measuring_side(chosen.what);
     std::optional<context> shared;
@@ -50,11 +51,14 @@ std::string measure_with_threads(const settings& chosen, run_guard& guard) {
 }
 
 /// The measuring side in this process, the other one in a second process.
-std::string measure_with_processes(const settings& chosen, char** argv, run_guard& guard) {
+std::string measure_with_processes(const settings& chosen, char** argv, run_guard& guard)
+{
     auto [mine, others] = control_channel::make_pair();
     const peer_process peer = start_peer(chosen, argv, others);
     // Only the peer may hold its end, so that its death can be noticed here.
-    { const control_channel closed = std::move(others); }
+    {
+        const control_channel closed = std::move(others);
+    }
     guard.watch(peer.id, peer.output);
     side_report report;
     {
@@ -67,7 +71,8 @@ std::string measure_with_processes(const settings& chosen, char** argv, run_guar
 }
 
 /// The other process of measure_with_processes().
-int run_as_peer(const settings& chosen) {
+int run_as_peer(const settings& chosen)
+{
     try {
         control_channel control(chosen.control_fd);
         const context own(chosen.io_threads);
@@ -80,7 +85,8 @@ int run_as_peer(const settings& chosen) {
     return 0;
 }
 
-int measure(settings& chosen, char** argv) {
+int measure(settings& chosen, char** argv)
+{
     run_guard guard(chosen);
     try {
         guard.succeed(chosen.two_processes ? measure_with_processes(chosen, argv, guard)
@@ -95,7 +101,8 @@ int measure(settings& chosen, char** argv) {
 
 } // namespace zlink::bench::worker
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     using namespace zlink::bench::worker;
     settings chosen = parse_settings(argc, argv);
     if (chosen.identify) {

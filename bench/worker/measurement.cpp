@@ -15,7 +15,8 @@ namespace {
 
 constexpr double us_per_ns = 1e-3;
 
-json_object describe(const settings& chosen, std::string_view status) {
+json_object describe(const settings& chosen, std::string_view status)
+{
     json_object line;
     line.add("status", status)
         .add("pattern", name(chosen.what.pattern))
@@ -35,12 +36,14 @@ json_object describe(const settings& chosen, std::string_view status) {
 }
 
 /// The value below or at which a share of the sorted values lies (nearest rank).
-double percentile(const std::vector<std::int64_t>& sorted, double share) {
+double percentile(const std::vector<std::int64_t>& sorted, double share)
+{
     const double rank = std::ceil(share * static_cast<double>(sorted.size()));
     return static_cast<double>(sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1]);
 }
 
-void add_latency(json_object& line, std::vector<std::int64_t>& round_trips_ns) {
+void add_latency(json_object& line, std::vector<std::int64_t>& round_trips_ns)
+{
     constexpr double one_way_us = 0.5 * us_per_ns;
     std::sort(round_trips_ns.begin(), round_trips_ns.end());
     const double sum_ns = std::accumulate(round_trips_ns.begin(), round_trips_ns.end(), 0.0);
@@ -52,7 +55,8 @@ void add_latency(json_object& line, std::vector<std::int64_t>& round_trips_ns) {
         .add("latency_max_us", percentile(round_trips_ns, 1.0) * one_way_us);
 }
 
-void add_throughput(json_object& line, const settings& chosen, double elapsed_s) {
+void add_throughput(json_object& line, const settings& chosen, double elapsed_s)
+{
     const double per_second = static_cast<double>(chosen.count) / elapsed_s;
     line.add("messages_per_s", per_second)
         .add("mb_per_s", per_second * static_cast<double>(chosen.what.size_bytes) * 1e-6);
@@ -61,7 +65,8 @@ void add_throughput(json_object& line, const settings& chosen, double elapsed_s)
 } // namespace
 
 side_report run_side(const settings& chosen, side mine, const context& owner,
-                     control_channel& control) {
+                     control_channel& control)
+{
     links connected(chosen, mine, owner, control);
     if (!chosen.cpus.empty()) {
         // Only now, because the library's own threads inherit what their creator is bound to.
@@ -74,7 +79,8 @@ side_report run_side(const settings& chosen, side mine, const context& owner,
     return report;
 }
 
-peer_report peer_report::receive(control_channel& control) {
+peer_report peer_report::receive(control_channel& control)
+{
     const std::string text = control.receive();
     long long total_ns = 0;
     long long user_ns = 0;
@@ -87,7 +93,8 @@ peer_report peer_report::receive(control_channel& control) {
     return {{total_ns, user_ns, system_ns}, kib};
 }
 
-void peer_report::send(control_channel& control) const {
+void peer_report::send(control_channel& control) const
+{
     std::string text = "report";
     for (const std::int64_t value : {cpu.total_ns, cpu.user_ns, cpu.system_ns}) {
         text += ' ' + std::to_string(value);
@@ -95,7 +102,8 @@ void peer_report::send(control_channel& control) const {
     control.send(text + ' ' + std::to_string(peak_memory_kib));
 }
 
-std::string result_line(const settings& chosen, side_report report, const peer_report& peer) {
+std::string result_line(const settings& chosen, side_report report, const peer_report& peer)
+{
     json_object line = describe(chosen, "ok");
     const double elapsed_s = static_cast<double>(report.elapsed_ns) * 1e-9;
     const cpu_time cpu = chosen.two_processes ? report.cpu + peer.cpu : report.cpu;
@@ -118,11 +126,13 @@ std::string result_line(const settings& chosen, side_report report, const peer_r
     return line.str();
 }
 
-std::string error_line(const settings& chosen, std::string_view status, std::string_view reason) {
+std::string error_line(const settings& chosen, std::string_view status, std::string_view reason)
+{
     return describe(chosen, status).add("error", reason).str();
 }
 
-std::string identity_line() {
+std::string identity_line()
+{
     return json_object()
         .add("status", "ok")
         .add("library_version", library_version())

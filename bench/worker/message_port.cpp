@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::size_t max_id_bytes = 255;
 
-void send_as_msg(void* socket, const void* data, std::size_t size, int flags) {
+void send_as_msg(void* socket, const void* data, std::size_t size, int flags)
+{
     zmq_msg_t message;
     checked(zmq_msg_init_size(&message, size), "zmq_msg_init_size");
     std::memcpy(zmq_msg_data(&message), data, size);
@@ -27,7 +28,8 @@ void send_as_msg(void* socket, const void* data, std::size_t size, int flags) {
 }
 
 /// Receives one frame and copies of it what fits into `buffer`. Returns its full size.
-std::size_t receive_as_msg(void* socket, std::vector<char>& buffer, int flags, bool more_expected) {
+std::size_t receive_as_msg(void* socket, std::vector<char>& buffer, int flags, bool more_expected)
+{
     zmq_msg_t message;
     checked(zmq_msg_init(&message), "zmq_msg_init");
     const int size = zmq_msg_recv(&message, socket, flags);
@@ -54,9 +56,11 @@ message_port::message_port(void* out, void* in, port_format format)
       format_(std::move(format)),
       send_buffer_(format_.size_bytes, 'z'),
       receive_buffer_(format_.size_bytes),
-      id_buffer_(max_id_bytes) {}
+      id_buffer_(max_id_bytes)
+{}
 
-void message_port::send(std::uint64_t sequence) {
+void message_port::send(std::uint64_t sequence)
+{
     if (format_.addressed) {
         send_frame(format_.peer_id.data(), format_.peer_id.size(), ZMQ_SNDMORE);
     }
@@ -64,7 +68,8 @@ void message_port::send(std::uint64_t sequence) {
     send_frame(send_buffer_.data(), send_buffer_.size(), 0);
 }
 
-std::uint64_t message_port::receive() {
+std::uint64_t message_port::receive()
+{
     if (format_.poll_before_receive) {
         wait_readable();
     }
@@ -80,7 +85,8 @@ std::uint64_t message_port::receive() {
     return sequence;
 }
 
-void message_port::send_frame(const void* data, std::size_t size, int flags) {
+void message_port::send_frame(const void* data, std::size_t size, int flags)
+{
     if (format_.api == api::msg) {
         send_as_msg(out_, data, size, flags);
     } else {
@@ -88,7 +94,8 @@ void message_port::send_frame(const void* data, std::size_t size, int flags) {
     }
 }
 
-std::size_t message_port::receive_frame(std::vector<char>& buffer, bool more_expected) {
+std::size_t message_port::receive_frame(std::vector<char>& buffer, bool more_expected)
+{
     const int flags = format_.poll_before_receive ? ZMQ_DONTWAIT : 0;
     if (format_.api == api::msg) {
         return receive_as_msg(in_, buffer, flags, more_expected);
@@ -98,7 +105,8 @@ std::size_t message_port::receive_frame(std::vector<char>& buffer, bool more_exp
         checked(zmq_recv(in_, buffer.data(), buffer.size(), flags), "zmq_recv"));
 }
 
-void message_port::receive_id() {
+void message_port::receive_id()
+{
     const std::size_t size = receive_frame(id_buffer_, true);
     const std::string_view id(id_buffer_.data(), std::min(size, id_buffer_.size()));
     if (format_.peer_id.empty()) {
@@ -109,7 +117,8 @@ void message_port::receive_id() {
     }
 }
 
-void message_port::wait_readable() {
+void message_port::wait_readable()
+{
     zmq_pollitem_t item{in_, 0, ZMQ_POLLIN, 0};
     checked(zmq_poll(&item, 1, -1), "zmq_poll");
     if ((item.revents & ZMQ_POLLIN) == 0) {
@@ -117,7 +126,8 @@ void message_port::wait_readable() {
     }
 }
 
-void message_port::throw_out_of_order(std::uint64_t expected, std::uint64_t received) const {
+void message_port::throw_out_of_order(std::uint64_t expected, std::uint64_t received) const
+{
     throw failure(fmt::format("message {} arrived where {} was expected", received, expected));
 }
 

@@ -32,7 +32,8 @@ public:
     std::uint64_t receive();
 
     /// Waits for the next message, whose sequence number has to be this one.
-    void receive_expected(std::uint64_t sequence) {
+    void receive_expected(std::uint64_t sequence)
+    {
         const std::uint64_t received = receive();
         if (received != sequence) {
             throw_out_of_order(sequence, received);

@@ -19,7 +19,8 @@ namespace zlink::bench::worker {
 namespace {
 
 [[noreturn]] void become_peer(std::vector<std::string> arguments, int control, int output,
-                              pid_t parent) {
+                              pid_t parent)
+{
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     std::vector<char*> pointers;
     pointers.reserve(arguments.size() + 1);
@@ -37,7 +38,8 @@ namespace {
 
 } // namespace
 
-peer_process start_peer(const settings& chosen, char** argv, const control_channel& control) {
+peer_process start_peer(const settings& chosen, char** argv, const control_channel& control)
+{
     std::vector<std::string> arguments;
     for (char** argument = argv; *argument != nullptr; ++argument) {
         arguments.emplace_back(*argument);
@@ -63,7 +65,8 @@ peer_process start_peer(const settings& chosen, char** argv, const control_chann
     return {id, output[0]};
 }
 
-void join_peer(const peer_process& peer) {
+void join_peer(const peer_process& peer)
+{
     int status = 0;
     if (waitpid(peer.id, &status, 0) != peer.id || status != 0) {
         throw failure(fmt::format("the peer process ended with wait status {}", status));

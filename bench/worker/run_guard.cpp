@@ -27,7 +27,8 @@ namespace {
 constexpr int exit_error = 1;
 constexpr int exit_timeout = 124; // as timeout(1) does
 
-int block_and_watch_signals() {
+int block_and_watch_signals()
+{
     sigset_t set;
     sigemptyset(&set);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
@@ -37,7 +38,8 @@ int block_and_watch_signals() {
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-std::string make_directory() {
+std::string make_directory()
+{
     std::error_code ignored;
     std::string path = std::filesystem::temp_directory_path(ignored) / "zlink-bench-XXXXXX";
     if (mkdtemp(path.data()) == nullptr) {
@@ -46,7 +48,8 @@ std::string make_directory() {
     return path;
 }
 
-std::string how_it_ended(pid_t process) {
+std::string how_it_ended(pid_t process)
+{
     siginfo_t info{};
     if (waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT) != 0) {
         return "ended";
@@ -56,7 +59,8 @@ std::string how_it_ended(pid_t process) {
                                                     strsignal(info.si_status));
 }
 
-std::string read_to_end(int fd) {
+std::string read_to_end(int fd)
+{
     std::string text;
     std::array<char, 512> buffer{};
     for (ssize_t size = 0; (size = read(fd, buffer.data(), buffer.size())) > 0;) {
@@ -68,13 +72,15 @@ std::string read_to_end(int fd) {
 } // namespace
 
 run_guard::run_guard(settings& chosen)
-    : chosen_(chosen), stop_event_(eventfd(0, EFD_CLOEXEC)), signals_(block_and_watch_signals()) {
+    : chosen_(chosen), stop_event_(eventfd(0, EFD_CLOEXEC)), signals_(block_and_watch_signals())
+{
     if (chosen.what.transport == transport::ipc) {
         chosen.ipc_directory = make_directory();
     }
 }
 
-run_guard::~run_guard() {
+run_guard::~run_guard()
+{
     if (watcher_.joinable()) {
         eventfd_write(stop_event_, 1);
         watcher_.join();
@@ -84,11 +90,13 @@ run_guard::~run_guard() {
     close(stop_event_);
 }
 
-void run_guard::watch(pid_t peer, int peer_output) {
+void run_guard::watch(pid_t peer, int peer_output)
+{
     watcher_ = std::thread([this, peer, peer_output] { watch_until_stopped(peer, peer_output); });
 }
 
-void run_guard::watch_until_stopped(pid_t peer, int peer_output) {
+void run_guard::watch_until_stopped(pid_t peer, int peer_output)
+{
     const std::int64_t deadline_ns = now_ns() + std::int64_t{chosen_.timeout_s} * 1'000'000'000;
     // poll() ignores negative descriptors.
     std::array<pollfd, 3> entries{
@@ -111,7 +119,8 @@ void run_guard::watch_until_stopped(pid_t peer, int peer_output) {
     }
 }
 
-void run_guard::check_peer(pid_t peer, int peer_output) {
+void run_guard::check_peer(pid_t peer, int peer_output)
+{
     const std::string said = read_to_end(peer_output);
     if (said != "ok\n") {
         fail("error", fmt::format("the peer process {}{}{}", how_it_ended(peer),
@@ -119,14 +128,16 @@ void run_guard::check_peer(pid_t peer, int peer_output) {
     }
 }
 
-void run_guard::succeed(std::string_view line) {
+void run_guard::succeed(std::string_view line)
+{
     outcome_.lock();
     std::fwrite(line.data(), 1, line.size(), stdout);
     std::fputc('\n', stdout);
     std::fflush(stdout);
 }
 
-void run_guard::fail(std::string_view status, std::string_view reason) {
+void run_guard::fail(std::string_view status, std::string_view reason)
+{
     outcome_.lock();
     const std::string line = error_line(chosen_, status, reason);
     std::fwrite(line.data(), 1, line.size(), stdout);
@@ -137,7 +148,8 @@ void run_guard::fail(std::string_view status, std::string_view reason) {
     _exit(status == "timeout" ? exit_timeout : exit_error);
 }
 
-void run_guard::remove_directory() const {
+void run_guard::remove_directory() const
+{
     if (!chosen_.ipc_directory.empty()) {
         std::error_code ignored;
         std::filesystem::remove_all(chosen_.ipc_directory, ignored);

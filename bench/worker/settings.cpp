@@ -11,7 +11,8 @@ namespace zlink::bench::worker {
 
 namespace {
 
-void add_cell_options(CLI::App& app, cell& what) {
+void add_cell_options(CLI::App& app, cell& what)
+{
     app.add_option("--pattern", what.pattern, "Socket pattern")
         ->transform(CLI::CheckedTransformer(pattern_names()).description(""));
     app.add_option("--transport", what.transport, "Transport: tcp, ipc or inproc")
@@ -23,7 +24,8 @@ void add_cell_options(CLI::App& app, cell& what) {
 }
 
 /// Rules that concern more than one option.
-std::string contradiction(const settings& chosen, bool contexts_given) {
+std::string contradiction(const settings& chosen, bool contexts_given)
+{
     if (chosen.what.transport == transport::inproc && chosen.two_processes) {
         return "inproc does not work between two processes";
     }
@@ -41,7 +43,8 @@ std::string contradiction(const settings& chosen, bool contexts_given) {
 
 } // namespace
 
-settings parse_settings(int argc, char** argv) {
+settings parse_settings(int argc, char** argv)
+{
     settings chosen;
     double scale = 1.0;
     CLI::App app("Makes one measurement on the libzmq.so.5 it loads; prints one JSON line");

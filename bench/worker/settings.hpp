@@ -38,11 +38,13 @@ struct settings {
 };
 
 /// Side that runs on the main thread and takes the time: the one that sees the last message arrive.
-inline side measuring_side(const cell& what) {
+inline side measuring_side(const cell& what)
+{
     return is_round_trip(what) ? side::source : side::sink;
 }
 
-inline side other(side value) {
+inline side other(side value)
+{
     return value == side::source ? side::sink : side::source;
 }
 

@@ -11,29 +11,34 @@
 
 namespace zlink::bench::worker {
 
-void throw_zmq_error(std::string_view call) {
+void throw_zmq_error(std::string_view call)
+{
     throw failure(fmt::format("{}: {}", call, zmq_strerror(zmq_errno())));
 }
 
-context::context(int io_threads) : handle_(zmq_ctx_new()) {
+context::context(int io_threads) : handle_(zmq_ctx_new())
+{
     if (handle_ == nullptr) {
         throw_zmq_error("zmq_ctx_new");
     }
     checked(zmq_ctx_set(handle_, ZMQ_IO_THREADS, io_threads), "zmq_ctx_set(ZMQ_IO_THREADS)");
 }
 
-context::~context() {
+context::~context()
+{
     zmq_ctx_term(handle_);
 }
 
-socket::socket(const context& owner, int type) : handle_(zmq_socket(owner.handle(), type)) {
+socket::socket(const context& owner, int type) : handle_(zmq_socket(owner.handle(), type))
+{
     if (handle_ == nullptr) {
         throw_zmq_error("zmq_socket");
     }
     set(ZMQ_LINGER, 0);
 }
 
-socket::~socket() {
+socket::~socket()
+{
     if (handle_ != nullptr) {
         zmq_close(handle_);
     }
@@ -41,23 +46,28 @@ socket::~socket() {
 
 socket::socket(socket&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
 
-void socket::set(int option, int value) {
+void socket::set(int option, int value)
+{
     checked(zmq_setsockopt(handle_, option, &value, sizeof value), "zmq_setsockopt");
 }
 
-void socket::set(int option, std::string_view value) {
+void socket::set(int option, std::string_view value)
+{
     checked(zmq_setsockopt(handle_, option, value.data(), value.size()), "zmq_setsockopt");
 }
 
-void socket::bind(const std::string& endpoint) {
+void socket::bind(const std::string& endpoint)
+{
     checked(zmq_bind(handle_, endpoint.c_str()), "zmq_bind " + endpoint);
 }
 
-void socket::connect(const std::string& endpoint) {
+void socket::connect(const std::string& endpoint)
+{
     checked(zmq_connect(handle_, endpoint.c_str()), "zmq_connect " + endpoint);
 }
 
-std::string socket::last_endpoint() const {
+std::string socket::last_endpoint() const
+{
     std::array<char, 256> text{};
     std::size_t size = text.size();
     checked(zmq_getsockopt(handle_, ZMQ_LAST_ENDPOINT, text.data(), &size),
@@ -65,7 +75,8 @@ std::string socket::last_endpoint() const {
     return text.data();
 }
 
-std::string library_version() {
+std::string library_version()
+{
     int major = 0;
     int minor = 0;
     int patch = 0;
@@ -73,7 +84,8 @@ std::string library_version() {
     return fmt::format("{}.{}.{}", major, minor, patch);
 }
 
-std::string library_path() {
+std::string library_path()
+{
     // Looked up by name, because &zmq_version may be a stub in this program.
     Dl_info info{};
     void* const symbol = dlsym(RTLD_DEFAULT, "zmq_version");

@@ -16,7 +16,8 @@ struct failure : std::runtime_error {
 [[noreturn]] void throw_zmq_error(std::string_view call);
 
 /// Returns `result` unless it is -1, the error value of the C API.
-inline int checked(int result, std::string_view call) {
+inline int checked(int result, std::string_view call)
+{
     if (result == -1) {
         throw_zmq_error(call);
     }

@@ -13,21 +13,24 @@ namespace demo {
 
 namespace {
 
-void send_all(peer_socket& socket, std::uint64_t count, tally& result) {
+void send_all(peer_socket& socket, std::uint64_t count, tally& result)
+{
     while (result.sent < count) {
         socket.send(make_message(result.sent++));
     }
 }
 
 // Counts one verified message; the first one starts the clock.
-void count_received(tally& result, std::string_view message) {
+void count_received(tally& result, std::string_view message)
+{
     verify(message, result.received);
     if (result.received++ == 0) {
         result.begin = std::chrono::steady_clock::now();
     }
 }
 
-void receive_all(peer_socket& socket, std::uint64_t count, tally& result) {
+void receive_all(peer_socket& socket, std::uint64_t count, tally& result)
+{
     std::string part;
     while (result.received < count) {
         if (socket.receive(part)) {
@@ -37,7 +40,8 @@ void receive_all(peer_socket& socket, std::uint64_t count, tally& result) {
     }
 }
 
-tally pair_talker(peer_socket& socket, const settings& how) {
+tally pair_talker(peer_socket& socket, const settings& how)
+{
     tally result;
     send_all(socket, how.count, result);
     const auto begin = result.begin;
@@ -46,20 +50,23 @@ tally pair_talker(peer_socket& socket, const settings& how) {
     return result;
 }
 
-tally pair_listener(peer_socket& socket, const settings& how) {
+tally pair_listener(peer_socket& socket, const settings& how)
+{
     tally result;
     receive_all(socket, how.count, result);
     send_all(socket, how.count, result);
     return result;
 }
 
-tally pusher(peer_socket& socket, const settings& how) {
+tally pusher(peer_socket& socket, const settings& how)
+{
     tally result;
     send_all(socket, how.count, result);
     return result;
 }
 
-tally puller(peer_socket& socket, const settings& how) {
+tally puller(peer_socket& socket, const settings& how)
+{
     tally result;
     receive_all(socket, how.count, result);
     return result;
@@ -67,7 +74,8 @@ tally puller(peer_socket& socket, const settings& how) {
 
 // Repeats a probe until the subscriber has seen one, then publishes: before each wanted message one
 // with a topic that nobody asked for.
-tally publisher(peer_socket& socket, const settings& how, const readiness& ready) {
+tally publisher(peer_socket& socket, const settings& how, const readiness& ready)
+{
     const auto give_up =
         std::chrono::steady_clock::now() + std::chrono::milliseconds(how.timeout_ms);
     do {
@@ -88,7 +96,8 @@ tally publisher(peer_socket& socket, const settings& how, const readiness& ready
     return result;
 }
 
-tally subscriber(peer_socket& socket, const settings& how, const readiness& ready) {
+tally subscriber(peer_socket& socket, const settings& how, const readiness& ready)
+{
     std::string topic;
     std::string body;
     socket.receive(topic);
@@ -107,7 +116,8 @@ tally subscriber(peer_socket& socket, const settings& how, const readiness& read
     return result;
 }
 
-tally requester(peer_socket& socket, const settings& how) {
+tally requester(peer_socket& socket, const settings& how)
+{
     tally result;
     std::string reply;
     while (result.received < how.count) {
@@ -120,7 +130,8 @@ tally requester(peer_socket& socket, const settings& how) {
     return result;
 }
 
-tally replier(peer_socket& socket, const settings& how) {
+tally replier(peer_socket& socket, const settings& how)
+{
     tally result;
     std::string request;
     while (result.sent < how.count) {
@@ -134,7 +145,8 @@ tally replier(peer_socket& socket, const settings& how) {
     return result;
 }
 
-tally dealer(peer_socket& socket, const settings& how) {
+tally dealer(peer_socket& socket, const settings& how)
+{
     constexpr std::uint64_t window = 64;
     tally result;
     std::string part;
@@ -151,7 +163,8 @@ tally dealer(peer_socket& socket, const settings& how) {
     return result;
 }
 
-tally router(peer_socket& socket, const settings& how) {
+tally router(peer_socket& socket, const settings& how)
+{
     tally result;
     std::string id;
     std::string tag;
@@ -182,7 +195,8 @@ constexpr conversation conversations[] = {
 
 } // namespace
 
-void readiness::announce() const {
+void readiness::announce() const
+{
     if (shared != nullptr) {
         *shared = true;
     } else {
@@ -190,7 +204,8 @@ void readiness::announce() const {
     }
 }
 
-bool readiness::wait_ms(int ms) const {
+bool readiness::wait_ms(int ms) const
+{
     if (shared != nullptr) {
         std::this_thread::yield();
         return *shared;
@@ -199,7 +214,8 @@ bool readiness::wait_ms(int ms) const {
     return poll(&input, 1, ms) == 1;
 }
 
-int socket_type(const settings& how) {
+int socket_type(const settings& how)
+{
     for (const conversation& candidate : conversations) {
         if (how.pattern == candidate.name) {
             return how.role == role::talker ? candidate.talker_type : candidate.listener_type;
@@ -208,7 +224,8 @@ int socket_type(const settings& how) {
     throw std::runtime_error("no such pattern: " + how.pattern);
 }
 
-void prepare(peer_socket& socket, int type) {
+void prepare(peer_socket& socket, int type)
+{
     if (type == ZMQ_PUB || type == ZMQ_SUB) {
         // A publisher drops what a slow subscriber cannot take; here every message is counted.
         socket.set(ZMQ_SNDHWM, 0);
@@ -223,7 +240,8 @@ void prepare(peer_socket& socket, int type) {
     }
 }
 
-tally converse(peer_socket& socket, int type, const settings& how, const readiness& ready) {
+tally converse(peer_socket& socket, int type, const settings& how, const readiness& ready)
+{
     switch (type) {
     case ZMQ_PAIR:
         return how.role == role::talker ? pair_talker(socket, how) : pair_listener(socket, how);

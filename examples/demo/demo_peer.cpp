@@ -30,7 +30,8 @@ struct outcome {
 
 // `opened` is called with the socket's endpoint once it is bound or connected.
 template <class Opened>
-outcome run_end(void* context, const settings& how, const readiness& ready, Opened opened) {
+outcome run_end(void* context, const settings& how, const readiness& ready, Opened opened)
+{
     const int type = socket_type(how);
     peer_socket socket(context, type, how.timeout_ms);
     prepare(socket, type);
@@ -40,7 +41,8 @@ outcome run_end(void* context, const settings& how, const readiness& ready, Open
     return {counted, took.count()};
 }
 
-void print_library() {
+void print_library()
+{
     int major = 0;
     int minor = 0;
     int patch = 0;
@@ -55,12 +57,14 @@ void print_library() {
     std::free(file);
 }
 
-void print_result(const outcome& result) {
+void print_result(const outcome& result)
+{
     std::cout << "RESULT " << result.counted.sent << ' ' << result.counted.received << ' '
               << result.seconds << std::endl;
 }
 
-void run_process(const settings& how) {
+void run_process(const settings& how)
+{
     const context_handle context;
     print_result(run_end(context.raw, how, {}, [](const std::string& endpoint) {
         std::cout << "ENDPOINT " << endpoint << std::endl;
@@ -68,7 +72,8 @@ void run_process(const settings& how) {
 }
 
 // The listener binds in a thread of its own, the talker connects in this one.
-void run_threads(settings talker) {
+void run_threads(settings talker)
+{
     const context_handle context;
     std::atomic<bool> subscribed = false;
     const readiness ready{&subscribed};
@@ -104,7 +109,8 @@ void run_threads(settings talker) {
 } // namespace
 } // namespace demo
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     demo::settings how;
     bool inproc = false;
     bool talker = false;

@@ -16,7 +16,8 @@ namespace demo {
 inline constexpr std::size_t header_bytes = 2 * sizeof(std::uint64_t);
 
 /// Small messages, now and then a larger one: the sizes where libraries change their ways.
-inline std::size_t body_bytes(std::uint64_t sequence) {
+inline std::size_t body_bytes(std::uint64_t sequence)
+{
     if (sequence % 1000 == 999) {
         return 100'000;
     }
@@ -27,7 +28,8 @@ inline std::size_t body_bytes(std::uint64_t sequence) {
 }
 
 /// FNV-1a, 64 bits.
-inline std::uint64_t checksum(std::string_view body) {
+inline std::uint64_t checksum(std::string_view body)
+{
     std::uint64_t hash = 0xcbf29ce484222325u;
     for (const char byte : body) {
         hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
@@ -36,7 +38,8 @@ inline std::uint64_t checksum(std::string_view body) {
 }
 
 /// The message number `sequence`. Both ends are on one machine, so the header has its byte order.
-inline std::string make_message(std::uint64_t sequence) {
+inline std::string make_message(std::uint64_t sequence)
+{
     std::string message(header_bytes + body_bytes(sequence), '\0');
     std::uint64_t state = sequence + 1;
     for (std::size_t at = header_bytes; at < message.size(); ++at) {
@@ -50,7 +53,8 @@ inline std::string make_message(std::uint64_t sequence) {
 }
 
 /// Throws std::runtime_error unless `message` is exactly the one numbered `expected`.
-inline void verify(std::string_view message, std::uint64_t expected) {
+inline void verify(std::string_view message, std::uint64_t expected)
+{
     const auto fail = [&](const char* what) {
         throw std::runtime_error("message " + std::to_string(expected) + ": " + what);
     };

@@ -13,7 +13,8 @@
 namespace demo {
 
 /// Throws std::runtime_error with the reason of the last failed call unless `fine`.
-inline void check(bool fine, const char* what) {
+inline void check(bool fine, const char* what)
+{
     if (!fine) {
         throw std::runtime_error(std::string(what) + ": " + zmq_strerror(zmq_errno()));
     }
@@ -32,7 +33,8 @@ struct context_handle {
 /// A socket on which no call waits longer than `timeout_ms`; failures are exceptions.
 class peer_socket {
 public:
-    peer_socket(void* context, int type, int timeout_ms) : raw_(zmq_socket(context, type)) {
+    peer_socket(void* context, int type, int timeout_ms) : raw_(zmq_socket(context, type))
+    {
         check(raw_ != nullptr, "zmq_socket");
         set(ZMQ_SNDTIMEO, timeout_ms);
         set(ZMQ_RCVTIMEO, timeout_ms);
@@ -42,26 +44,31 @@ public:
     peer_socket(const peer_socket&) = delete;
     peer_socket& operator=(const peer_socket&) = delete;
 
-    void set(int option, int value) {
+    void set(int option, int value)
+    {
         check(zmq_setsockopt(raw_, option, &value, sizeof value) == 0, "zmq_setsockopt");
     }
-    void subscribe(std::string_view topic) {
+    void subscribe(std::string_view topic)
+    {
         check(zmq_setsockopt(raw_, ZMQ_SUBSCRIBE, topic.data(), topic.size()) == 0, "subscribe");
     }
     // Returns the endpoint that others connect to.
-    std::string open(bool bind, const std::string& endpoint) {
+    std::string open(bool bind, const std::string& endpoint)
+    {
         check((bind ? zmq_bind : zmq_connect)(raw_, endpoint.c_str()) == 0, endpoint.c_str());
         char last[256] = {};
         std::size_t size = sizeof last;
         check(zmq_getsockopt(raw_, ZMQ_LAST_ENDPOINT, last, &size) == 0, "ZMQ_LAST_ENDPOINT");
         return last;
     }
-    void send(std::string_view part, int flags = 0) {
+    void send(std::string_view part, int flags = 0)
+    {
         const int sent = zmq_send(raw_, part.data(), part.size(), flags);
         check(sent == static_cast<int>(part.size()), "zmq_send");
     }
     // Replaces `part`; returns whether more parts follow.
-    bool receive(std::string& part) {
+    bool receive(std::string& part)
+    {
         zmq_msg_t message;
         zmq_msg_init(&message);
         const bool fine = zmq_msg_recv(&message, raw_, 0) >= 0;

@@ -10,7 +10,8 @@ namespace {
 
 using counter = std::atomic<int>;
 
-counter* as_counter(void* handle) {
+counter* as_counter(void* handle)
+{
     return static_cast<counter*>(handle);
 }
 
@@ -19,7 +20,8 @@ counter* as_counter(void* handle) {
 
 using zlink::api::as_counter;
 
-void* zmq_atomic_counter_new() {
+void* zmq_atomic_counter_new()
+{
     auto* created = new (std::nothrow) zlink::api::counter(0);
     if (created == nullptr) {
         errno = ENOMEM;
@@ -27,25 +29,30 @@ void* zmq_atomic_counter_new() {
     return created;
 }
 
-void zmq_atomic_counter_set(void* counter, int value) {
+void zmq_atomic_counter_set(void* counter, int value)
+{
     if (counter != nullptr) {
         as_counter(counter)->store(value);
     }
 }
 
-int zmq_atomic_counter_inc(void* counter) {
+int zmq_atomic_counter_inc(void* counter)
+{
     return counter == nullptr ? 0 : as_counter(counter)->fetch_add(1);
 }
 
-int zmq_atomic_counter_dec(void* counter) {
+int zmq_atomic_counter_dec(void* counter)
+{
     return counter != nullptr && as_counter(counter)->fetch_sub(1) != 1;
 }
 
-int zmq_atomic_counter_value(void* counter) {
+int zmq_atomic_counter_value(void* counter)
+{
     return counter == nullptr ? 0 : as_counter(counter)->load();
 }
 
-void zmq_atomic_counter_destroy(void** counter_p) {
+void zmq_atomic_counter_destroy(void** counter_p)
+{
     if (counter_p != nullptr) {
         delete as_counter(*counter_p);
         *counter_p = nullptr;

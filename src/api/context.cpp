@@ -10,7 +10,8 @@ namespace core = zlink::core;
 
 namespace {
 
-template <class Body> int with_context(void* handle, Body body) noexcept
+template <class Body>
+int with_context(void* handle, Body body) noexcept
 {
     try {
         const std::shared_ptr<core::context> context = contexts().share(handle);

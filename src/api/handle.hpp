@@ -14,7 +14,8 @@ namespace zlink::api {
 /// so a stale or made-up handle is found out without touching memory that is not ours.
 ///
 /// Thread safety: any thread. get() is lock-free; what it returns stays valid until remove().
-template <class Object> class handle_table {
+template <class Object>
+class handle_table {
 public:
     /// Null if the table is full or memory is exhausted (`object` is not kept then).
     void* add(std::shared_ptr<Object> object) noexcept
@@ -67,8 +68,8 @@ public:
             return nullptr;
         at->generation.fetch_add(1, std::memory_order_acq_rel);
         at->object.store(nullptr, std::memory_order_release);
-        free_.push_back(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(handle) >>
-                                                   index_shift & index_mask));
+        free_.push_back(static_cast<std::uint32_t>(
+            reinterpret_cast<std::uintptr_t>(handle) >> index_shift & index_mask));
         return std::move(at->owner);
     }
 
@@ -89,10 +90,9 @@ private:
 
     static void* encode(std::uint32_t index, std::uint32_t generation) noexcept
     {
-        return reinterpret_cast<void*>(
-            (std::uintptr_t{index} << index_shift) |
-            ((generation & generation_mask) << generation_shift) |
-            (std::uintptr_t{1} << (generation_shift + 22)));
+        return reinterpret_cast<void*>((std::uintptr_t{index} << index_shift) |
+                                       ((generation & generation_mask) << generation_shift) |
+                                       (std::uintptr_t{1} << (generation_shift + 22)));
     }
 
     slot* find(std::uint32_t index) const noexcept

@@ -30,7 +30,8 @@ constexpr std::array<capability, 10> capabilities{{
 } // namespace
 } // namespace zlink::api
 
-int zmq_has(const char* capability) {
+int zmq_has(const char* capability)
+{
     using zlink::api::capabilities;
     if (capability == nullptr) {
         return 0;

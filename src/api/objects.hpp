@@ -33,7 +33,8 @@ inline int result(int error) noexcept
 }
 
 /// Runs `body(core::socket&)`, which returns an errno value or 0; nothing escapes as an exception.
-template <class Body> int with_socket(void* handle, Body body) noexcept
+template <class Body>
+int with_socket(void* handle, Body body) noexcept
 {
     socket_object* const object = sockets().get(handle);
     if (!object) [[unlikely]]

@@ -8,7 +8,8 @@ namespace core = zlink::core;
 
 namespace {
 
-template <class Operation> int on_endpoint(void* handle, const char* endpoint, Operation operation)
+template <class Operation>
+int on_endpoint(void* handle, const char* endpoint, Operation operation)
 {
     return with_socket(handle, [&](core::socket& socket) {
         return endpoint ? operation(socket, endpoint) : EINVAL;
@@ -83,9 +84,8 @@ int zmq_disconnect(void* socket, const char* addr)
 
 int zmq_setsockopt(void* socket, int option, const void* optval, size_t optvallen)
 {
-    return with_socket(socket, [&](core::socket& s) {
-        return s.set_option(option, optval, optvallen);
-    });
+    return with_socket(socket,
+                       [&](core::socket& s) { return s.set_option(option, optval, optvallen); });
 }
 
 int zmq_getsockopt(void* socket, int option, void* optval, size_t* optvallen)

@@ -19,7 +19,8 @@ using clock = std::chrono::steady_clock;
 } // namespace
 } // namespace zlink::api
 
-void* zmq_stopwatch_start() {
+void* zmq_stopwatch_start()
+{
     using zlink::api::clock;
     auto* started = new (std::nothrow) clock::time_point(clock::now());
     if (started == nullptr) {
@@ -28,7 +29,8 @@ void* zmq_stopwatch_start() {
     return started;
 }
 
-unsigned long zmq_stopwatch_intermediate(void* watch) {
+unsigned long zmq_stopwatch_intermediate(void* watch)
+{
     using zlink::api::clock;
     if (watch == nullptr) {
         return 0;
@@ -38,13 +40,15 @@ unsigned long zmq_stopwatch_intermediate(void* watch) {
         std::chrono::duration_cast<std::chrono::microseconds>(passed).count());
 }
 
-unsigned long zmq_stopwatch_stop(void* watch) {
+unsigned long zmq_stopwatch_stop(void* watch)
+{
     const auto passed_us = zmq_stopwatch_intermediate(watch);
     delete static_cast<zlink::api::clock::time_point*>(watch);
     return passed_us;
 }
 
-void zmq_sleep(int seconds) {
+void zmq_sleep(int seconds)
+{
     if (seconds <= 0) {
         return;
     }

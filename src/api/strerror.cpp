@@ -4,11 +4,13 @@
 
 #include <zmq.h>
 
-int zmq_errno() {
+int zmq_errno()
+{
     return errno;
 }
 
-const char* zmq_strerror(int errnum) {
+const char* zmq_strerror(int errnum)
+{
     switch (errnum) {
     case EFSM:
         return "Operation cannot be accomplished in current state";

@@ -22,12 +22,14 @@ public:
 #if defined _WIN32
     signal_block() {}
 #else
-    signal_block() {
+    signal_block()
+    {
         sigset_t all;
         sigfillset(&all);
         pthread_sigmask(SIG_SETMASK, &all, &previous_);
     }
-    ~signal_block() {
+    ~signal_block()
+    {
         pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
     }
 #endif
@@ -41,7 +43,8 @@ private:
 };
 
 /// @throws std::bad_alloc, std::system_error
-std::unique_ptr<std::thread> start(zmq_thread_fn* func, void* arg) {
+std::unique_ptr<std::thread> start(zmq_thread_fn* func, void* arg)
+{
     auto thread = std::make_unique<std::thread>();
     const signal_block blocked;
     *thread = std::thread(func, arg);
@@ -51,7 +54,8 @@ std::unique_ptr<std::thread> start(zmq_thread_fn* func, void* arg) {
 } // namespace
 } // namespace zlink::api
 
-void* zmq_threadstart(zmq_thread_fn* func, void* arg) {
+void* zmq_threadstart(zmq_thread_fn* func, void* arg)
+{
     if (func == nullptr) {
         errno = EFAULT;
         return nullptr;
@@ -66,7 +70,8 @@ void* zmq_threadstart(zmq_thread_fn* func, void* arg) {
     return nullptr;
 }
 
-void zmq_threadclose(void* thread) {
+void zmq_threadclose(void* thread)
+{
     const std::unique_ptr<std::thread> owned(static_cast<std::thread*>(thread));
     if (owned == nullptr) {
         return;

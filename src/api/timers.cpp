@@ -55,7 +55,8 @@ private:
     class running {
     public:
         explicit running(timer_set& set) : set_(set) { ++set_.depth_; }
-        ~running() {
+        ~running()
+        {
             if (--set_.depth_ == 0 && set_.tag_ != live_tag) {
                 delete &set_;
             }
@@ -81,7 +82,8 @@ private:
     int depth_ = 0;
 };
 
-timer_set* timer_set::from(void* handle) {
+timer_set* timer_set::from(void* handle)
+{
     auto* set = static_cast<timer_set*>(handle);
     if (set == nullptr || set->tag_ != live_tag) {
         errno = EFAULT;
@@ -90,7 +92,8 @@ timer_set* timer_set::from(void* handle) {
     return set;
 }
 
-clock::time_point timer_set::due(clock::time_point from, std::size_t interval_ms) {
+clock::time_point timer_set::due(clock::time_point from, std::size_t interval_ms)
+{
     using std::chrono::milliseconds;
     const auto longest =
         std::chrono::duration_cast<milliseconds>(clock::time_point::max() - from).count();
@@ -99,7 +102,8 @@ clock::time_point timer_set::due(clock::time_point from, std::size_t interval_ms
     return from + milliseconds(static_cast<milliseconds::rep>(bounded));
 }
 
-int timer_set::add(std::size_t interval_ms, zmq_timer_fn* handler, void* arg) {
+int timer_set::add(std::size_t interval_ms, zmq_timer_fn* handler, void* arg)
+{
     if (last_id_ == std::numeric_limits<int>::max()) {
         throw std::bad_alloc();
     }
@@ -116,7 +120,8 @@ int timer_set::add(std::size_t interval_ms, zmq_timer_fn* handler, void* arg) {
     return id;
 }
 
-bool timer_set::cancel(int id) {
+bool timer_set::cancel(int id)
+{
     const auto found = by_id_.find(id);
     if (found == by_id_.end()) {
         return false;
@@ -126,7 +131,8 @@ bool timer_set::cancel(int id) {
     return true;
 }
 
-bool timer_set::set_interval(int id, std::size_t interval_ms) {
+bool timer_set::set_interval(int id, std::size_t interval_ms)
+{
     const auto found = by_id_.find(id);
     if (found == by_id_.end()) {
         return false;
@@ -136,7 +142,8 @@ bool timer_set::set_interval(int id, std::size_t interval_ms) {
     return true;
 }
 
-bool timer_set::reset(int id) {
+bool timer_set::reset(int id)
+{
     const auto found = by_id_.find(id);
     if (found == by_id_.end()) {
         return false;
@@ -146,14 +153,16 @@ bool timer_set::reset(int id) {
 }
 
 /// Moves the node itself: no allocation, so it cannot fail.
-void timer_set::move_to(queue::iterator position, clock::time_point when) {
+void timer_set::move_to(queue::iterator position, clock::time_point when)
+{
     auto node = queue_.extract(position);
     node.key() = when;
     const int id = node.mapped().id;
     by_id_.find(id)->second = queue_.insert(std::move(node));
 }
 
-long timer_set::timeout_ms() const {
+long timer_set::timeout_ms() const
+{
     if (queue_.empty()) {
         return -1;
     }
@@ -164,7 +173,8 @@ long timer_set::timeout_ms() const {
         std::clamp<rep>(left.count(), 0, rep{std::numeric_limits<long>::max()}));
 }
 
-void timer_set::execute() {
+void timer_set::execute()
+{
     const running guard(*this);
     const auto start = clock::now();
     const auto round = ++round_;
@@ -182,14 +192,16 @@ void timer_set::execute() {
     }
 }
 
-void timer_set::destroy() {
+void timer_set::destroy()
+{
     tag_ = 0;
     if (depth_ == 0) {
         delete this;
     }
 }
 
-int report(bool found) {
+int report(bool found)
+{
     if (!found) {
         errno = EINVAL;
     }
@@ -202,7 +214,8 @@ int report(bool found) {
 using zlink::api::report;
 using zlink::api::timer_set;
 
-void* zmq_timers_new() {
+void* zmq_timers_new()
+{
     try {
         return new timer_set;
     } catch (const std::exception&) {
@@ -211,7 +224,8 @@ void* zmq_timers_new() {
     }
 }
 
-int zmq_timers_destroy(void** timers_p) {
+int zmq_timers_destroy(void** timers_p)
+{
     auto* set = timer_set::from(timers_p == nullptr ? nullptr : *timers_p);
     if (set == nullptr) {
         return -1;
@@ -221,7 +235,8 @@ int zmq_timers_destroy(void** timers_p) {
     return 0;
 }
 
-int zmq_timers_add(void* timers, size_t interval, zmq_timer_fn handler, void* arg) {
+int zmq_timers_add(void* timers, size_t interval, zmq_timer_fn handler, void* arg)
+{
     auto* set = timer_set::from(timers);
     if (set == nullptr || handler == nullptr) {
         errno = EFAULT;
@@ -235,27 +250,32 @@ int zmq_timers_add(void* timers, size_t interval, zmq_timer_fn handler, void* ar
     }
 }
 
-int zmq_timers_cancel(void* timers, int timer_id) {
+int zmq_timers_cancel(void* timers, int timer_id)
+{
     auto* set = timer_set::from(timers);
     return set == nullptr ? -1 : report(set->cancel(timer_id));
 }
 
-int zmq_timers_set_interval(void* timers, int timer_id, size_t interval) {
+int zmq_timers_set_interval(void* timers, int timer_id, size_t interval)
+{
     auto* set = timer_set::from(timers);
     return set == nullptr ? -1 : report(set->set_interval(timer_id, interval));
 }
 
-int zmq_timers_reset(void* timers, int timer_id) {
+int zmq_timers_reset(void* timers, int timer_id)
+{
     auto* set = timer_set::from(timers);
     return set == nullptr ? -1 : report(set->reset(timer_id));
 }
 
-long zmq_timers_timeout(void* timers) {
+long zmq_timers_timeout(void* timers)
+{
     const auto* set = timer_set::from(timers);
     return set == nullptr ? -1 : set->timeout_ms();
 }
 
-int zmq_timers_execute(void* timers) {
+int zmq_timers_execute(void* timers)
+{
     auto* set = timer_set::from(timers);
     if (set == nullptr) {
         return -1;

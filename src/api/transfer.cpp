@@ -31,8 +31,7 @@ std::uint8_t frame_flags(int flags) noexcept
 
 int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
 {
-    const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr,
-                           frame_flags(flags)};
+    const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr, frame_flags(flags)};
     if (with_socket(socket, [&](core::socket& s) { return s.send(part, dont_wait(flags)); }))
         return -1;
     return reported_size(bytes);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <zmq.h>
 
-void zmq_version(int* major, int* minor, int* patch) {
+void zmq_version(int* major, int* minor, int* patch)
+{
     if (major != nullptr) {
         *major = ZMQ_VERSION_MAJOR;
     }

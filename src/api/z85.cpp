@@ -22,7 +22,8 @@ constexpr std::uint8_t no_digit = 0xFF;
 
 static_assert(alphabet.size() == radix);
 
-constexpr std::array<std::uint8_t, 256> make_digit_values() {
+constexpr std::array<std::uint8_t, 256> make_digit_values()
+{
     std::array<std::uint8_t, 256> values{};
     values.fill(no_digit);
     for (std::size_t value = 0; value < alphabet.size(); ++value) {
@@ -33,7 +34,8 @@ constexpr std::array<std::uint8_t, 256> make_digit_values() {
 
 constexpr auto digit_values = make_digit_values();
 
-void encode_group(char* out, const std::uint8_t* in) {
+void encode_group(char* out, const std::uint8_t* in)
+{
     std::uint32_t value = 0;
     for (std::size_t i = 0; i < group_bytes; ++i) {
         value = value << 8 | in[i];
@@ -45,7 +47,8 @@ void encode_group(char* out, const std::uint8_t* in) {
 }
 
 /// The 32-bit value of five digits; nothing for a foreign character or a larger value.
-std::optional<std::uint32_t> group_value(const char* in) {
+std::optional<std::uint32_t> group_value(const char* in)
+{
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < group_digits; ++i) {
         const auto digit = digit_values[static_cast<unsigned char>(in[i])];
@@ -60,7 +63,8 @@ std::optional<std::uint32_t> group_value(const char* in) {
     return static_cast<std::uint32_t>(value);
 }
 
-bool decode_group(std::uint8_t* out, const char* in) {
+bool decode_group(std::uint8_t* out, const char* in)
+{
     auto value = group_value(in);
     if (!value) {
         return false;
@@ -75,7 +79,8 @@ bool decode_group(std::uint8_t* out, const char* in) {
 } // namespace
 } // namespace zlink::api
 
-char* zmq_z85_encode(char* dest, const uint8_t* data, size_t size) {
+char* zmq_z85_encode(char* dest, const uint8_t* data, size_t size)
+{
     using namespace zlink::api;
     if (dest == nullptr || (data == nullptr && size != 0) || size % group_bytes != 0) {
         errno = EINVAL;
@@ -89,7 +94,8 @@ char* zmq_z85_encode(char* dest, const uint8_t* data, size_t size) {
     return dest;
 }
 
-uint8_t* zmq_z85_decode(uint8_t* dest, const char* string) {
+uint8_t* zmq_z85_decode(uint8_t* dest, const char* string)
+{
     using namespace zlink::api;
     const auto digits = string == nullptr ? 0 : std::strlen(string);
     if (dest == nullptr || digits == 0 || digits % group_digits != 0) {

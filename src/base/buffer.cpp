@@ -103,9 +103,8 @@ union pool_storage {
 };
 constinit pool_storage storage;
 
-constexpr std::size_t header_bytes =
-    (sizeof(buffer) + alignof(std::max_align_t) - 1) / alignof(std::max_align_t) *
-    alignof(std::max_align_t);
+constexpr std::size_t header_bytes = (sizeof(buffer) + alignof(std::max_align_t) - 1) /
+                                     alignof(std::max_align_t) * alignof(std::max_align_t);
 
 } // namespace
 
@@ -140,8 +139,8 @@ buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void
     void* memory = std::malloc(sizeof(buffer));
     if (!memory)
         return nullptr;
-    return new (memory) buffer{
-        static_cast<std::byte*>(data), bytes, 1, buffer::unpooled, true, false, free, hint};
+    return new (memory)
+        buffer{static_cast<std::byte*>(data), bytes, 1, buffer::unpooled, true, false, free, hint};
 }
 
 void destroy_buffer(buffer* block) noexcept

@@ -9,8 +9,7 @@ namespace zlink::base {
 
 byte_queue::byte_queue(std::size_t largest_chunk_bytes) noexcept
     : largest_chunk_bytes_(largest_chunk_bytes)
-{
-}
+{}
 
 byte_queue::~byte_queue()
 {

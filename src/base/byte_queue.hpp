@@ -18,10 +18,10 @@ inline constexpr std::size_t cache_line_bytes = 64;
 /// all at once with commit(), or is taken back with rollback().
 ///
 /// The whole protocol between the two sides is one atomic word, `published_`: the position up to
-/// which bytes may be read, and a bit that says the consumer is asleep. The consumer falls asleep by
-/// a compare-exchange of the very position it has seen, so a commit either is seen by it or sees it
-/// asleep: no wake-up can be lost. A new queue counts its consumer as awake: whoever takes up that
-/// role looks for what is there already, and then goes to sleep.
+/// which bytes may be read, and a bit that says the consumer is asleep. The consumer falls asleep
+/// by a compare-exchange of the very position it has seen, so a commit either is seen by it or sees
+/// it asleep: no wake-up can be lost. A new queue counts its consumer as awake: whoever takes up
+/// that role looks for what is there already, and then goes to sleep.
 ///
 /// A producer that does the consumer's work itself for a while (engine::outbound: duty) may publish
 /// without that read-modify-write; recall() ends such a time. sleep_protocol_test.cpp tries both
@@ -36,14 +36,14 @@ public:
     /// after having seen a published position beyond the segment.
     struct segment {
         std::byte* data = nullptr;
-        std::uint64_t start = 0;                ///< stream position of data[0]
-        std::atomic<std::uint64_t> end{0};      ///< stream position after the last byte; `open_end`
+        std::uint64_t start = 0;           ///< stream position of data[0]
+        std::atomic<std::uint64_t> end{0}; ///< stream position after the last byte; `open_end`
         std::atomic<segment*> next{nullptr};
-        buffer* owner = nullptr;                ///< keeps the memory alive (one reference)
-        std::uint64_t messages_at_end = 0;      ///< whole messages committed up to `end`
-        bool ends_message = false;              ///< `end` is a message boundary
-        bool is_body = false;                   ///< one whole frame body (or the rest of one)
-        bool is_continuation = false;           ///< begins inside a frame: the rest of a body
+        buffer* owner = nullptr;           ///< keeps the memory alive (one reference)
+        std::uint64_t messages_at_end = 0; ///< whole messages committed up to `end`
+        bool ends_message = false;         ///< `end` is a message boundary
+        bool is_body = false;              ///< one whole frame body (or the rest of one)
+        bool is_continuation = false;      ///< begins inside a frame: the rest of a body
         segment* next_returned = nullptr;
     };
     static constexpr std::uint64_t open_end = UINT64_MAX;
@@ -134,10 +134,7 @@ public:
     // --- consumer ------------------------------------------------------------------------------
 
     /// Makes [read_begin(), read_end()) the next contiguous bytes; false if nothing is published.
-    bool load() noexcept
-    {
-        return read_ != read_end_ || load_slow();
-    }
+    bool load() noexcept { return read_ != read_end_ || load_slow(); }
     const std::byte* read_begin() const noexcept { return read_; }
     const std::byte* read_end() const noexcept { return read_end_; }
     /// The segment read_begin() lies in.
@@ -154,8 +151,8 @@ public:
         return published_.compare_exchange_strong(seen, asleep, std::memory_order_acq_rel) ||
                seen == asleep;
     }
-    /// Ends the duty of the producer: all that it has committed so far is visible after the call, and
-    /// its next commit_on_duty() will tell it. Needs has_heavy_fence().
+    /// Ends the duty of the producer: all that it has committed so far is visible after the call,
+    /// and its next commit_on_duty() will tell it. Needs has_heavy_fence().
     void recall() noexcept
     {
         recalled_.store(true, std::memory_order_relaxed);
@@ -181,14 +178,15 @@ public:
     // between the two is kept, so that the message in which a connection broke can be found.
 
     struct batch {
-        std::size_t count = 0;         ///< filled entries
+        std::size_t count = 0; ///< filled entries
         std::size_t bytes = 0;
-        std::uint64_t messages = 0;    ///< whole messages up to the end of the batch, in total
+        std::uint64_t messages = 0; ///< whole messages up to the end of the batch, in total
     };
     /// Lists bytes after the send cursor: at most `entries` segments, stopping once `bytes` is
     /// reached. Nothing is moved.
     batch gather(iovec* out, std::size_t entries, std::size_t bytes) noexcept;
-    /// Moves the send cursor over `bytes` bytes listed by gather() and lets go of finished messages.
+    /// Moves the send cursor over `bytes` bytes listed by gather() and lets go of finished
+    /// messages.
     void sent(std::size_t bytes) noexcept;
     /// Has all that was seen published been sent?
     bool all_sent() const noexcept { return send_position() == limit_; }

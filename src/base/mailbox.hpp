@@ -31,7 +31,8 @@ private:
 /// that is neither asleep nor watched through a file descriptor costs no system call.
 ///
 /// Thread safety: post() and interrupt() in any thread, all else in the receiving thread.
-/// Lifetime: posts to a closed mailbox are dropped, so holders of a shared_ptr may post at any time.
+/// Lifetime: posts to a closed mailbox are dropped, so holders of a shared_ptr may post at any
+/// time.
 class mailbox {
 public:
     mailbox() = default;
@@ -49,12 +50,14 @@ public:
     /// Is there anything to be collected? Cheap.
     bool has_mail() const noexcept { return head_.load(std::memory_order_relaxed) != nullptr; }
     /// Hands every item with its events to `handle(std::shared_ptr<void>, mail&, events)`.
-    template <class Handler> void collect(Handler handle)
+    template <class Handler>
+    void collect(Handler handle)
     {
         deliver(take_all(), handle);
     }
     /// Collects for the last time; posts from now on are refused.
-    template <class Handler> void close(Handler handle)
+    template <class Handler>
+    void close(Handler handle)
     {
         deliver(in_order(head_.exchange(closed(), std::memory_order_acq_rel)), handle);
     }
@@ -71,7 +74,8 @@ public:
     void clear_descriptor() noexcept;
 
 private:
-    template <class Handler> static void deliver(mail* item, Handler& handle)
+    template <class Handler>
+    static void deliver(mail* item, Handler& handle)
     {
         while (item) {
             mail* const next = item->next_;

@@ -33,7 +33,13 @@ struct state {
     bool woke = false; ///< the consumer was woken and has not noticed yet
     // consumer
     int seen = 0;
-    enum consumer_step : std::uint8_t { looking, fencing, checking, falling, sleeping } consumer = looking;
+    enum consumer_step : std::uint8_t {
+        looking,
+        fencing,
+        checking,
+        falling,
+        sleeping
+    } consumer = looking;
 
     auto key() const
     {
@@ -86,10 +92,7 @@ private:
             s.late = 0;
         }
     }
-    static void wake(state& s)
-    {
-        s.woke = true;
-    }
+    static void wake(state& s) { s.woke = true; }
 
     void step_producer(const state& from)
     {

@@ -14,8 +14,7 @@ dialer::dialer(boost::asio::io_context& io, const transport::scheme& scheme, std
       options_(std::move(options)),
       timer_(io),
       random_(std::random_device{}())
-{
-}
+{}
 
 void dialer::start(connected_handler connected)
 {
@@ -25,24 +24,25 @@ void dialer::start(connected_handler connected)
 
 void dialer::attempt()
 {
-    attempt_ = scheme_.connect(
-        io_, address_, options_->transport,
-        [self = shared_from_this()](const transport::error_code& error,
-                                    std::unique_ptr<transport::stream> stream) {
-            self->attempt_.reset();
-            if (!self->connected_)
-                return;
-            if (error) {
-                if (!self->retry()) {
-                    const connected_handler connected = self->connected_;
-                    connected(nullptr);
-                }
-                return;
-            }
-            self->interval_ms_ = 0;
-            const connected_handler connected = self->connected_; // stop() may come from within
-            connected(std::move(stream));
-        });
+    attempt_ =
+        scheme_.connect(io_, address_, options_->transport,
+                        [self = shared_from_this()](const transport::error_code& error,
+                                                    std::unique_ptr<transport::stream> stream) {
+                            self->attempt_.reset();
+                            if (!self->connected_)
+                                return;
+                            if (error) {
+                                if (!self->retry()) {
+                                    const connected_handler connected = self->connected_;
+                                    connected(nullptr);
+                                }
+                                return;
+                            }
+                            self->interval_ms_ = 0;
+                            const connected_handler connected =
+                                self->connected_; // stop() may come from within
+                            connected(std::move(stream));
+                        });
 }
 
 int dialer::next_interval_ms()

@@ -55,8 +55,7 @@ void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
     pipe.binder_end->notify(pipe_end::attached | pipe_end::identified);
 }
 
-std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name,
-                                                   const party& connector)
+std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, const party& connector)
 {
     auto channels = std::make_shared<channel_pair>();
     auto near = std::make_shared<pipe_end>(channels, true, connector.link->box);

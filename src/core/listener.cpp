@@ -14,8 +14,7 @@ constexpr std::chrono::milliseconds pause_after_failure{50};
 } // namespace
 
 listener::listener(runtime::io_pool& pool, runtime::io_thread& thread,
-                   std::shared_ptr<socket_link> link,
-                   std::shared_ptr<const socket_options> options,
+                   std::shared_ptr<socket_link> link, std::shared_ptr<const socket_options> options,
                    std::unique_ptr<transport::acceptor> acceptor)
     : pool_(pool),
       thread_(thread),
@@ -39,12 +38,11 @@ void listener::accept()
     runtime::io_thread* target = pool_.choose(options_->affinity);
     if (!target)
         target = &thread_;
-    acceptor_->async_accept(target->context(),
-                            [self = shared_from_this(),
-                             target](const transport::error_code& error,
-                                     std::unique_ptr<transport::stream> stream) {
-                                self->accepted(*target, error, std::move(stream));
-                            });
+    acceptor_->async_accept(target->context(), [self = shared_from_this(),
+                                                target](const transport::error_code& error,
+                                                        std::unique_ptr<transport::stream> stream) {
+        self->accepted(*target, error, std::move(stream));
+    });
 }
 
 void listener::accepted(runtime::io_thread& target, const transport::error_code& error,
@@ -61,8 +59,7 @@ void listener::accepted(runtime::io_thread& target, const transport::error_code&
         });
         return;
     }
-    auto fresh =
-        std::make_shared<session>(target, link_, options_, endpoint_, std::move(stream));
+    auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, std::move(stream));
     std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
     sessions_.push_back(fresh);
     fresh->start();

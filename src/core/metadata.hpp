@@ -15,8 +15,7 @@ class metadata {
 public:
     explicit metadata(std::vector<std::pair<std::string, std::string>> properties, int descriptor)
         : properties_(std::move(properties)), descriptor_(descriptor)
-    {
-    }
+    {}
     metadata(const metadata&) = delete;
     metadata& operator=(const metadata&) = delete;
 

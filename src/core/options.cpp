@@ -70,11 +70,11 @@ constexpr std::array bool_rows{
 #undef ZLINK_FIELD
 
 // Known options whose feature is not built.
-constexpr std::array later_options{
-    ZMQ_TCP_ACCEPT_FILTER,
-    ZMQ_IPC_FILTER_PID, ZMQ_IPC_FILTER_UID, ZMQ_IPC_FILTER_GID, ZMQ_PLAIN_SERVER,
-    ZMQ_PLAIN_USERNAME, ZMQ_PLAIN_PASSWORD, ZMQ_CURVE_SERVER, ZMQ_CURVE_PUBLICKEY,
-    ZMQ_CURVE_SECRETKEY, ZMQ_CURVE_SERVERKEY, ZMQ_ZAP_DOMAIN, ZMQ_SOCKS_PROXY};
+constexpr std::array later_options{ZMQ_TCP_ACCEPT_FILTER, ZMQ_IPC_FILTER_PID,  ZMQ_IPC_FILTER_UID,
+                                   ZMQ_IPC_FILTER_GID,    ZMQ_PLAIN_SERVER,    ZMQ_PLAIN_USERNAME,
+                                   ZMQ_PLAIN_PASSWORD,    ZMQ_CURVE_SERVER,    ZMQ_CURVE_PUBLICKEY,
+                                   ZMQ_CURVE_SECRETKEY,   ZMQ_CURVE_SERVERKEY, ZMQ_ZAP_DOMAIN,
+                                   ZMQ_SOCKS_PROXY};
 
 } // namespace
 

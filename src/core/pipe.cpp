@@ -27,8 +27,7 @@ pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
       out_(side_a ? &channels_->a_to_b : &channels_->b_to_a),
       in_(side_a ? &channels_->b_to_a : &channels_->a_to_b),
       box_(std::move(box))
-{
-}
+{}
 
 bool pipe_end::notify(std::uint32_t events) noexcept
 {
@@ -218,8 +217,8 @@ bool pipe_end::peek(frame& part) noexcept
         owner = queue.head().owner;
     }
     // Field by field: a copy of the whole would load in one piece what was just stored in several.
-    const auto flags = static_cast<std::uint8_t>(
-        header.flags & (zmtp3::flag_more | zmtp3::flag_command));
+    const auto flags =
+        static_cast<std::uint8_t>(header.flags & (zmtp3::flag_more | zmtp3::flag_command));
     for (frame* to : {&part, &part_}) {
         to->data = body;
         to->size = header.body_bytes;

@@ -13,8 +13,8 @@ int milliseconds_until(base::deadline until)
 {
     if (until == base::no_deadline)
         return -1;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until -
-                                                                   base::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(until - base::steady_clock::now());
     return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
 }
 
@@ -121,8 +121,8 @@ int poll_set::wait(long timeout_ms, int& ready)
             return error;
         if (ready || timed_out)
             return 0;
-        const int error = descriptors_.empty() ? sleep(until, timed_out)
-                                               : sleep_on_descriptors(until, timed_out);
+        const int error =
+            descriptors_.empty() ? sleep(until, timed_out) : sleep_on_descriptors(until, timed_out);
         if (error)
             return error;
     }

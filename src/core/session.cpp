@@ -466,8 +466,7 @@ void session::on_command(std::span<const std::byte> body)
     if (command.ttl_ms != 0)
         ping_received(std::chrono::milliseconds(command.ttl_ms));
     std::vector<std::byte> pong;
-    engine::append_traffic_command(
-        pong, {engine::traffic_command_kind::pong, command.argument, 0});
+    engine::append_traffic_command(pong, {engine::traffic_command_kind::pong, command.argument, 0});
     handle(out_->send_control(pong));
 }
 
@@ -554,8 +553,8 @@ void session::wait(transport::direction which)
                                    const transport::error_code& error) {
         if (self->connection_count_ != connection || !self->stream_)
             return;
-        (which == transport::direction::read ? self->waiting_to_read_
-                                             : self->waiting_to_write_) = false;
+        (which == transport::direction::read ? self->waiting_to_read_ : self->waiting_to_write_) =
+            false;
         if (error)
             return self->lost(loss::connection);
         if (self->handshake_)
@@ -697,9 +696,8 @@ void session::give_up()
 
 void session::close(int linger_ms)
 {
-    boost::asio::post(io_, [self = shared_from_this(), linger_ms] {
-        self->begin_close(linger_ms);
-    });
+    boost::asio::post(io_,
+                      [self = shared_from_this(), linger_ms] { self->begin_close(linger_ms); });
 }
 
 void session::close_unless_linked()

@@ -107,20 +107,21 @@ private:
     const std::shared_ptr<const socket_options> options_;
     const std::string endpoint_;
 
-    std::shared_ptr<channel_pair> retired_; ///< of a pipe given up: out_ and in_ may still refer to it
+    std::shared_ptr<channel_pair>
+        retired_; ///< of a pipe given up: out_ and in_ may still refer to it
     std::shared_ptr<channel_pair> channels_;
     std::shared_ptr<pipe_end> socket_end_;
     std::unique_ptr<engine::outbound> retired_out_;
     std::unique_ptr<engine::outbound> out_;
     std::atomic<engine::outbound*> writer_{nullptr}; ///< out_, for the socket's thread
-    std::unique_ptr<base::channel> unconflated_; ///< what comes in, if only the newest goes on
+    std::unique_ptr<base::channel> unconflated_;     ///< what comes in, if only the newest goes on
     std::unique_ptr<engine::inbound> in_;
 
     std::shared_ptr<dialer> dialer_;
     std::unique_ptr<transport::stream> stream_;
     std::optional<engine::handshake> handshake_;
     std::optional<boost::asio::steady_timer> timer_; ///< handshake or linger
-    std::optional<engine::heartbeat> heartbeat_; ///< if this side or the peer wants heartbeats
+    std::optional<engine::heartbeat> heartbeat_;     ///< if this side or the peer wants heartbeats
     std::optional<boost::asio::steady_timer> heartbeat_timer_; ///< while its time is running
     std::optional<boost::asio::steady_timer> collect_timer_;
     bool collecting_ = false; ///< the timer runs: the sending thread batches by itself
@@ -129,8 +130,8 @@ private:
     bool waiting_to_write_ = false;
     bool closing_ = false;
     bool finished_ = false;
-    bool given_up_ = false; ///< no connection will be made again
-    bool was_linked_ = false; ///< subscriptions were told once
+    bool given_up_ = false;         ///< no connection will be made again
+    bool was_linked_ = false;       ///< subscriptions were told once
     unsigned connection_count_ = 0; ///< waits of an earlier connection are told apart by it
 
     struct translation {

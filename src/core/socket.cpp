@@ -53,7 +53,8 @@ const metadata* socket::source_metadata() const noexcept
 
 // --- waiting -----------------------------------------------------------------------------------
 
-template <class Operation> int socket::wait_until(Operation operation, int timeout_ms)
+template <class Operation>
+int socket::wait_until(Operation operation, int timeout_ms)
 {
     if (timeout_ms == 0)
         return EAGAIN;
@@ -115,8 +116,7 @@ void socket::process_mail()
     after_operation(0);
 }
 
-void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item,
-                         std::uint32_t events)
+void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events)
 {
     auto& pipe = static_cast<pipe_end&>(item);
     if (pipe.closed_here())
@@ -189,8 +189,9 @@ void socket::close()
     for (const auto& endpoint : bound_)
         if (!endpoint.listening)
             context_.inproc().unbind(endpoint.endpoint.substr(9), *link_);
-    box_->close([this](const std::shared_ptr<void>& owner, base::mail& item,
-                       std::uint32_t events) { handle_mail(owner, item, events); });
+    box_->close([this](const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events) {
+        handle_mail(owner, item, events);
+    });
     for (std::size_t i = 0; i < pipes_.size(); ++i)
         if (const auto pipe = pipes_[i])
             close_pipe(*pipe, options_.linger_ms);
@@ -235,13 +236,12 @@ int socket::bind(std::string_view text)
     if (!thread)
         return EMTHREAD;
     transport::error_code error;
-    auto acceptor =
-        scheme->listen(thread->context(), endpoint.address, options_.transport, error);
+    auto acceptor = scheme->listen(thread->context(), endpoint.address, options_.transport, error);
     if (!acceptor)
         return error.value();
     snapshot_options();
-    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_,
-                                                endpoint_options_, std::move(acceptor));
+    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, endpoint_options_,
+                                                std::move(acceptor));
     last_endpoint_ = listening->endpoint();
     bound_.push_back({last_endpoint_, std::string(text), listening});
     listening->start();
@@ -366,9 +366,9 @@ int socket::disconnect(std::string_view text)
         if (!ended.connection)
             continue;
         for (std::size_t i = 0; i < pipes_.size(); ++i) // IMMEDIATE=1: pipes of its connections
-            if (const auto other = pipes_[i];
-                other && other->connected_side && other->endpoint == ended.endpoint &&
-                other->belongs_to(*ended.connection))
+            if (const auto other = pipes_[i]; other && other->connected_side &&
+                                              other->endpoint == ended.endpoint &&
+                                              other->belongs_to(*ended.connection))
                 close_pipe(*other, options_.linger_ms);
         ended.connection->close(options_.linger_ms);
     }

@@ -94,7 +94,8 @@ private:
     }
     int wait_to_send(const frame& part, bool dont_wait);
     int wait_to_receive(frame& part, bool dont_wait);
-    template <class Operation> int wait_until(Operation operation, int timeout_ms);
+    template <class Operation>
+    int wait_until(Operation operation, int timeout_ms);
     void process_mail();
     void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
     void adopt(std::shared_ptr<pipe_end> pipe);

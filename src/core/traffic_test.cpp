@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <deque>
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
@@ -81,6 +82,36 @@ public:
     wake_result on_readable() noexcept override { return {}; }
     void on_writable() noexcept override {}
     void on_closed(int) noexcept override {}
+};
+
+/// The socket's side of a session that lets a large message pass by the idle queue.
+class direct_peer final : public pipe_peer {
+public:
+    explicit direct_peer(engine::outbound& out) : out_(out) {}
+
+    std::size_t write_through(const iovec (&frame)[2]) noexcept override
+    {
+        const std::size_t bytes = out_.write_through(frame);
+        if (bytes != 0 && bytes < frame[0].iov_len + frame[1].iov_len && after_cut)
+            std::exchange(after_cut, nullptr)();
+        return bytes;
+    }
+    wake_result on_readable() noexcept override { return {}; }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+
+    /// Called once, when a connection has taken a part of a message and the rest is not queued yet.
+    std::function<void()> after_cut;
+
+private:
+    engine::outbound& out_;
+};
+
+/// When a connection breaks that has taken the beginning of a message past the queue.
+enum class break_time {
+    rest_is_queued,
+    rest_is_not_queued,
+    rest_is_not_queued_and_the_next_connection_is_there_first,
 };
 
 message random_message(std::mt19937& random, std::size_t largest)
@@ -229,6 +260,61 @@ TEST_P(Traffic, goes_on_with_the_next_whole_message_after_a_connection_broke)
         }
         if (outbound_.drained())
             break;
+    }
+}
+
+TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_direct_write)
+{
+    const auto peer = std::make_shared<direct_peer>(outbound_);
+    sender_.set_other_end(peer);
+    for (int round = 0; round < 30; ++round) {
+        narrow_stream broken(random_, 1 + random_() % 9'000);
+        narrow_stream next(random_, 1'000'000);
+        const auto time = static_cast<break_time>(round % 3);
+        bool cut = false;
+        peer->after_cut = [&] {
+            cut = true;
+            if (time == break_time::rest_is_queued)
+                return;
+            outbound_.detach();
+            if (time == break_time::rest_is_not_queued)
+                return;
+            outbound_.attach(next, {});
+            outbound_.drain();
+        };
+        outbound_.attach(broken, {});
+        outbound_.drain();
+        send({std::string(10'000 + random_() % 40'000, 'x')});
+        ASSERT_TRUE(cut);
+        outbound_.detach();
+
+        const message expected{std::string(1 + random_() % 20'000, 'y'), "", "last"};
+        const bool waits = random_() % 2 == 0;
+        if (waits)
+            send(expected);
+        outbound_.attach(next, {});
+        outbound_.drain();
+        if (!waits)
+            send(expected);
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        engine::inbound inbound(channels->a_to_b, -1, false, commands_);
+        frame part;
+        for (int quiet = 0; !receiver.peek(part) && quiet < 100'000; ++quiet) {
+            outbound_.drain();
+            iovec space[2];
+            const int count = inbound.prepare(space);
+            if (const auto result = next.read_some(space, count); result.bytes) {
+                ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
+            }
+        }
+        for (const std::string& text : expected) {
+            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_EQ(text, part.text());
+            receiver.pop();
+        }
+        EXPECT_TRUE(outbound_.drained());
+        outbound_.detach();
     }
 }
 

@@ -7,7 +7,8 @@
 
 namespace zlink::engine {
 
-std::optional<command_view> parse_command(std::span<const std::byte> body) noexcept {
+std::optional<command_view> parse_command(std::span<const std::byte> body) noexcept
+{
     if (body.empty()) {
         return std::nullopt;
     }
@@ -19,20 +20,23 @@ std::optional<command_view> parse_command(std::span<const std::byte> body) noexc
 }
 
 void append_command_body(std::vector<std::byte>& out, std::string_view name,
-                         std::span<const std::byte> data) {
+                         std::span<const std::byte> data)
+{
     out.push_back(static_cast<std::byte>(name.size()));
     append_bytes(out, as_bytes(name));
     append_bytes(out, data);
 }
 
-void append_command_frame(std::vector<std::byte>& out, std::span<const std::byte> body) {
+void append_command_frame(std::vector<std::byte>& out, std::span<const std::byte> body)
+{
     std::byte header[zmtp3::max_header_bytes];
     const auto header_bytes = zmtp3::encode_header(header, zmtp3::flag_command, body.size());
     append_bytes(out, std::span(header, header_bytes));
     append_bytes(out, body);
 }
 
-handshake_error read_error_command(std::span<const std::byte> data, std::string& reason) {
+handshake_error read_error_command(std::span<const std::byte> data, std::string& reason)
+{
     if (data.empty()) {
         return handshake_error::malformed_error_command;
     }
@@ -44,7 +48,8 @@ handshake_error read_error_command(std::span<const std::byte> data, std::string&
     return handshake_error::refused_by_peer;
 }
 
-std::size_t command_reader::feed(std::span<const std::byte> bytes) {
+std::size_t command_reader::feed(std::span<const std::byte> bytes)
+{
     std::size_t taken = 0;
     // One byte at a time: a short header must not swallow the beginning of the body.
     while (!header_known() && taken < bytes.size()) {
@@ -60,14 +65,16 @@ std::size_t command_reader::feed(std::span<const std::byte> bytes) {
     return taken + piece.size();
 }
 
-bool command_reader::complete() const noexcept {
+bool command_reader::complete() const noexcept
+{
     return header_known() && body_.size() == header_.body_bytes;
 }
 
-void command_reader::next() noexcept {
+void command_reader::next() noexcept
+{
     raw_header_bytes_ = 0;
     header_ = {};
     body_ = {};
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

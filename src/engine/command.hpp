@@ -49,8 +49,8 @@ handshake_error read_error_command(std::span<const std::byte> data, std::string&
 class command_reader {
 public:
     /// Frames with bodies above `max_body_bytes` are refused.
-    explicit command_reader(std::size_t max_body_bytes) noexcept
-        : max_body_bytes_(max_body_bytes) {}
+    explicit command_reader(std::size_t max_body_bytes) noexcept : max_body_bytes_(max_body_bytes)
+    {}
 
     /// Takes bytes up to the end of the current frame; returns how many. Takes nothing once
     /// `complete()` or `too_large()`.
@@ -82,4 +82,4 @@ private:
     std::vector<std::byte> body_;
 };
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

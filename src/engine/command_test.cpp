@@ -10,7 +10,8 @@ namespace {
 
 using namespace engine;
 
-TEST(command, splits_name_and_data) {
+TEST(command, splits_name_and_data)
+{
     const auto body = hex("055245414459 0102");
     const auto command = parse_command(body);
     ASSERT_TRUE(command);
@@ -19,13 +20,15 @@ TEST(command, splits_name_and_data) {
     EXPECT_EQ(parse_command(hex("055245414459"))->data.size(), 0u);
 }
 
-TEST(command, refuses_bodies_without_a_readable_name) {
+TEST(command, refuses_bodies_without_a_readable_name)
+{
     for (const auto* body : {"", "00", "0041", "01", "0552454144", "ff"}) {
         EXPECT_FALSE(parse_command(hex(body))) << body;
     }
 }
 
-TEST(command, builds_bodies_and_frames) {
+TEST(command, builds_bodies_and_frames)
+{
     std::vector<std::byte> body;
     append_command_body(body, "ERROR", hex("03343030"));
     std::vector<std::byte> frame;
@@ -33,14 +36,16 @@ TEST(command, builds_bodies_and_frames) {
     EXPECT_EQ(to_hex(frame), "040a054552524f5203343030");
 }
 
-TEST(command, frames_above_255_bytes_are_long) {
+TEST(command, frames_above_255_bytes_are_long)
+{
     std::vector<std::byte> frame;
     append_command_frame(frame, std::vector<std::byte>(256));
     EXPECT_EQ(to_hex(std::span(frame).first(9)), "060000000000000100");
     EXPECT_EQ(frame.size(), 9u + 256u);
 }
 
-TEST(command, error_reasons_are_read_to_their_length) {
+TEST(command, error_reasons_are_read_to_their_length)
+{
     std::string reason = "unchanged";
     EXPECT_EQ(read_error_command(hex("03343030"), reason), handshake_error::refused_by_peer);
     EXPECT_EQ(reason, "400");
@@ -50,7 +55,8 @@ TEST(command, error_reasons_are_read_to_their_length) {
     EXPECT_EQ(reason, "");
 }
 
-TEST(command, broken_error_reasons_leave_the_text_alone) {
+TEST(command, broken_error_reasons_leave_the_text_alone)
+{
     for (const auto* data : {"", "01", "04343030", "ff"}) {
         std::string reason = "unchanged";
         EXPECT_EQ(read_error_command(hex(data), reason), handshake_error::malformed_error_command);
@@ -58,7 +64,8 @@ TEST(command, broken_error_reasons_leave_the_text_alone) {
     }
 }
 
-TEST(command_reader, stops_at_the_end_of_each_frame) {
+TEST(command_reader, stops_at_the_end_of_each_frame)
+{
     command_reader reader(10);
     const auto bytes = hex("0402 aabb 0000 060000000000000001 cc 04");
     std::span<const std::byte> rest(bytes);
@@ -77,7 +84,8 @@ TEST(command_reader, stops_at_the_end_of_each_frame) {
     EXPECT_FALSE(reader.complete());
 }
 
-TEST(command_reader, keeps_nothing_of_a_frame_above_the_limit) {
+TEST(command_reader, keeps_nothing_of_a_frame_above_the_limit)
+{
     for (const auto* bytes : {"040b aa", "06000000000000000b aa", "06ffffffffffffffff aa"}) {
         command_reader reader(10);
         const auto frame = hex(bytes);
@@ -89,7 +97,8 @@ TEST(command_reader, keeps_nothing_of_a_frame_above_the_limit) {
     }
 }
 
-TEST(command_reader, a_body_of_exactly_the_limit_is_taken) {
+TEST(command_reader, a_body_of_exactly_the_limit_is_taken)
+{
     command_reader reader(3);
     EXPECT_EQ(reader.feed(hex("0403aabbcc")), 5u);
     EXPECT_TRUE(reader.complete());
@@ -99,12 +108,13 @@ TEST(command_reader, a_body_of_exactly_the_limit_is_taken) {
     EXPECT_EQ(reader.buffered_bytes(), 0u);
 }
 
-TEST(command_reader, an_announced_size_alone_reserves_no_memory) {
+TEST(command_reader, an_announced_size_alone_reserves_no_memory)
+{
     command_reader reader(max_handshake_command_bytes);
     reader.feed(hex("060000000000010000"));
     EXPECT_FALSE(reader.too_large());
     EXPECT_EQ(reader.buffered_bytes(), 9u);
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -22,7 +22,8 @@ copied_frame view_frame(const base::buffer& copy) noexcept
 {
     zmtp3::frame_header header;
     zmtp3::decode_header(copy.data, zmtp3::max_header_bytes, header);
-    return {header.flags, header.header_bytes + header.body_bytes,
+    return {header.flags,
+            header.header_bytes + header.body_bytes,
             {copy.data + header.header_bytes, header.body_bytes}};
 }
 

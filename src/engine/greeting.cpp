@@ -9,7 +9,7 @@ namespace zlink::engine {
 namespace {
 
 constexpr std::size_t padding_offset = 1;
-constexpr std::size_t signature_end_offset = 9;  // last byte of the signature
+constexpr std::size_t signature_end_offset = 9; // last byte of the signature
 constexpr std::size_t major_offset = 10;
 constexpr std::size_t minor_offset = 11;
 constexpr std::size_t mechanism_offset = 12;
@@ -20,12 +20,13 @@ constexpr std::byte signature_end{0x7f};
 constexpr std::byte versioned_bit{0x01};
 constexpr std::byte major_version{3};
 constexpr std::byte minor_version{1};
-constexpr std::byte last_legacy_major{1};  // 0 and 1 announce ZMTP 2.0; 2 is treated as 3.x
+constexpr std::byte last_legacy_major{1}; // 0 and 1 announce ZMTP 2.0; 2 is treated as 3.x
 
-}  // namespace
+} // namespace
 
 greeting::greeting(std::string_view mechanism_name, bool as_server,
-                   std::size_t routing_id_bytes) noexcept {
+                   std::size_t routing_id_bytes) noexcept
+{
     own_[0] = signature_begin;
     const auto padding = std::uint64_t{routing_id_bytes} + 1;
     for (std::size_t i = 0; i < sizeof padding; ++i) {
@@ -39,11 +40,13 @@ greeting::greeting(std::string_view mechanism_name, bool as_server,
     own_[as_server_offset] = static_cast<std::byte>(as_server);
 }
 
-void greeting::start(std::vector<std::byte>& output) {
+void greeting::start(std::vector<std::byte>& output)
+{
     send(0, major_offset, output);
 }
 
-std::size_t greeting::feed(std::span<const std::byte> bytes, std::vector<std::byte>& output) {
+std::size_t greeting::feed(std::span<const std::byte> bytes, std::vector<std::byte>& output)
+{
     std::size_t taken = 0;
     while (taken < bytes.size() && received_bytes_ < greeting_bytes &&
            error_ == handshake_error::none) {
@@ -52,21 +55,25 @@ std::size_t greeting::feed(std::span<const std::byte> bytes, std::vector<std::by
     return taken;
 }
 
-bool greeting::done() const noexcept {
+bool greeting::done() const noexcept
+{
     return received_bytes_ == greeting_bytes && error_ == handshake_error::none;
 }
 
-std::uint8_t greeting::minor() const noexcept {
+std::uint8_t greeting::minor() const noexcept
+{
     const bool is_3_0 =
         received_[major_offset] == major_version && received_[minor_offset] == std::byte{0};
     return is_3_0 ? 0 : 1;
 }
 
-bool greeting::peer_as_server() const noexcept {
+bool greeting::peer_as_server() const noexcept
+{
     return received_[as_server_offset] == std::byte{1};
 }
 
-void greeting::receive(std::byte byte, std::vector<std::byte>& output) {
+void greeting::receive(std::byte byte, std::vector<std::byte>& output)
+{
     const auto offset = received_bytes_++;
     received_[offset] = byte;
     if (offset == 0 && byte != signature_begin) {
@@ -92,8 +99,9 @@ void greeting::receive(std::byte byte, std::vector<std::byte>& output) {
     }
 }
 
-void greeting::send(std::size_t begin, std::size_t end, std::vector<std::byte>& output) const {
+void greeting::send(std::size_t begin, std::size_t end, std::vector<std::byte>& output) const
+{
     append_bytes(output, std::span(own_).subspan(begin, end - begin));
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

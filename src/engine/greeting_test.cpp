@@ -13,7 +13,8 @@ using namespace engine;
 constexpr std::size_t name_offset = 12;
 
 std::vector<std::byte> own_greeting(std::string_view mechanism, bool as_server = false,
-                                    std::size_t routing_id_bytes = 0) {
+                                    std::size_t routing_id_bytes = 0)
+{
     greeting sender(mechanism, as_server, routing_id_bytes);
     std::vector<std::byte> output;
     sender.start(output);
@@ -27,7 +28,8 @@ std::vector<std::byte> own_greeting(std::string_view mechanism, bool as_server =
 
 /// A NULL greeting with some bytes replaced, fed to a NULL greeting.
 struct fed {
-    explicit fed(std::initializer_list<std::pair<std::size_t, unsigned>> changes) {
+    explicit fed(std::initializer_list<std::pair<std::size_t, unsigned>> changes)
+    {
         auto bytes = own_greeting("NULL");
         for (const auto& [offset, value] : changes) {
             bytes[offset] = static_cast<std::byte>(value);
@@ -41,7 +43,8 @@ struct fed {
     std::size_t taken = 0;
 };
 
-TEST(greeting, sends_the_64_bytes_of_zmtp_3_1) {
+TEST(greeting, sends_the_64_bytes_of_zmtp_3_1)
+{
     EXPECT_EQ(to_hex(own_greeting("NULL")),
               "ff00000000000000017f03014e554c4c00000000000000000000000000000000"
               "0000000000000000000000000000000000000000000000000000000000000000");
@@ -52,7 +55,8 @@ TEST(greeting, sends_the_64_bytes_of_zmtp_3_1) {
     EXPECT_EQ(to_hex(std::span(with_longest_id).first(10)), "ff00000000000001007f");
 }
 
-TEST(greeting, names_the_mechanism_and_the_server_role) {
+TEST(greeting, names_the_mechanism_and_the_server_role)
+{
     const auto plain = own_greeting("PLAIN", true);
     EXPECT_EQ(to_hex(std::span(plain).subspan(name_offset, 20)),
               "504c41494e000000000000000000000000000000");
@@ -63,7 +67,8 @@ TEST(greeting, names_the_mechanism_and_the_server_role) {
     EXPECT_EQ(curve[32], std::byte{0});
 }
 
-TEST(greeting, goes_out_in_three_parts_as_the_peer_proves_itself) {
+TEST(greeting, goes_out_in_three_parts_as_the_peer_proves_itself)
+{
     greeting receiver("NULL", false, 0);
     std::vector<std::byte> output;
     receiver.start(output);
@@ -77,7 +82,8 @@ TEST(greeting, goes_out_in_three_parts_as_the_peer_proves_itself) {
     EXPECT_EQ(output, bytes);
 }
 
-TEST(greeting, selects_the_version_by_the_peers_bytes) {
+TEST(greeting, selects_the_version_by_the_peers_bytes)
+{
     struct row {
         unsigned major;
         unsigned minor;
@@ -92,7 +98,8 @@ TEST(greeting, selects_the_version_by_the_peers_bytes) {
     }
 }
 
-TEST(greeting, older_peers_are_refused_where_they_are_recognised) {
+TEST(greeting, older_peers_are_refused_where_they_are_recognised)
+{
     struct row {
         std::size_t offset;
         unsigned value;
@@ -109,7 +116,8 @@ TEST(greeting, older_peers_are_refused_where_they_are_recognised) {
     }
 }
 
-TEST(greeting, ignores_padding_server_role_filler_and_spare_signature_bits) {
+TEST(greeting, ignores_padding_server_role_filler_and_spare_signature_bits)
+{
     for (const auto offset : {1u, 8u, 32u, 33u, 63u}) {
         for (const auto value : {1u, 0xffu}) {
             EXPECT_TRUE(fed({{offset, value}}).receiver.done()) << offset;
@@ -119,12 +127,14 @@ TEST(greeting, ignores_padding_server_role_filler_and_spare_signature_bits) {
     EXPECT_TRUE(fed({{9, 0xff}}).receiver.done());
 }
 
-TEST(greeting, reports_the_server_role_of_the_peer) {
+TEST(greeting, reports_the_server_role_of_the_peer)
+{
     EXPECT_TRUE(fed({{32, 1}}).receiver.peer_as_server());
     EXPECT_FALSE(fed({}).receiver.peer_as_server());
 }
 
-TEST(greeting, all_20_bytes_of_the_mechanism_count) {
+TEST(greeting, all_20_bytes_of_the_mechanism_count)
+{
     for (std::size_t offset = 12; offset < 32; ++offset) {
         fed peer({{offset, 'n'}});
         EXPECT_EQ(peer.receiver.error(), handshake_error::mechanism_mismatch) << offset;
@@ -133,7 +143,8 @@ TEST(greeting, all_20_bytes_of_the_mechanism_count) {
     }
 }
 
-TEST(greeting, takes_nothing_beyond_its_end) {
+TEST(greeting, takes_nothing_beyond_its_end)
+{
     greeting receiver("NULL", false, 0);
     std::vector<std::byte> output;
     auto bytes = own_greeting("NULL");
@@ -142,5 +153,5 @@ TEST(greeting, takes_nothing_beyond_its_end) {
     EXPECT_EQ(receiver.feed(bytes, output), 0u);
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

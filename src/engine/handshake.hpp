@@ -84,4 +84,4 @@ private:
     handshake_error error_ = handshake_error::none;
 };
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -3,24 +3,25 @@
 
 namespace zlink::engine {
 
-std::uint32_t protocol_error_code(handshake_error error) noexcept {
+std::uint32_t protocol_error_code(handshake_error error) noexcept
+{
     switch (error) {
-        case handshake_error::malformed_command:
-        case handshake_error::unexpected_command:
-            return 0x10000001;
-        case handshake_error::malformed_error_command:
-            return 0x10000015;
-        case handshake_error::mechanism_mismatch:
-            return 0x11000002;
-        case handshake_error::none:
-        case handshake_error::unsupported_version:
-        case handshake_error::invalid_metadata:
-        case handshake_error::incompatible_socket_type:
-        case handshake_error::command_too_large:
-        case handshake_error::refused_by_peer:
-            return 0;
+    case handshake_error::malformed_command:
+    case handshake_error::unexpected_command:
+        return 0x10000001;
+    case handshake_error::malformed_error_command:
+        return 0x10000015;
+    case handshake_error::mechanism_mismatch:
+        return 0x11000002;
+    case handshake_error::none:
+    case handshake_error::unsupported_version:
+    case handshake_error::invalid_metadata:
+    case handshake_error::incompatible_socket_type:
+    case handshake_error::command_too_large:
+    case handshake_error::refused_by_peer:
+        return 0;
     }
     return 0;
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

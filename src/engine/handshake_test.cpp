@@ -21,7 +21,7 @@ const std::string null_greeting = signature + "03" + minor_and_null;
 
 struct ready_row {
     int socket_type;
-    int peer_type;  // some type that it may talk to
+    int peer_type; // some type that it may talk to
     std::string frame;
 };
 
@@ -29,8 +29,7 @@ const std::vector<ready_row> ready_frames{
     {0, 0, "041a0552454144590b536f636b65742d547970650000000450414952"},
     {1, 2, "04190552454144590b536f636b65742d5479706500000003505542"},
     {2, 9, "04190552454144590b536f636b65742d5479706500000003535542"},
-    {3, 4,
-     "04260552454144590b536f636b65742d5479706500000003524551084964656e7469747900000000"},
+    {3, 4, "04260552454144590b536f636b65742d5479706500000003524551084964656e7469747900000000"},
     {4, 3, "04190552454144590b536f636b65742d5479706500000003524550"},
     {5, 6,
      "04290552454144590b536f636b65742d54797065000000064445414c4552084964656e7469747900000000"},
@@ -50,7 +49,8 @@ const std::vector<ready_row> ready_frames{
     {20, 20, "041d0552454144590b536f636b65742d54797065000000074348414e4e454c"},
 };
 
-const std::string& ready_frame(int socket_type) {
+const std::string& ready_frame(int socket_type)
+{
     for (const auto& row : ready_frames) {
         if (row.socket_type == socket_type) {
             return row.frame;
@@ -59,18 +59,21 @@ const std::string& ready_frame(int socket_type) {
     throw std::out_of_range("no such socket type");
 }
 
-local_peer local(int socket_type) {
+local_peer local(int socket_type)
+{
     return {socket_type, "", -1, {}};
 }
 
 /// A command frame around a body in hex.
-std::string command_frame(std::string_view body) {
+std::string command_frame(std::string_view body)
+{
     std::vector<std::byte> frame;
     append_command_frame(frame, hex(body));
     return to_hex(frame);
 }
 
-std::string ready_with(const std::vector<property>& properties) {
+std::string ready_with(const std::vector<property>& properties)
+{
     std::vector<std::byte> body;
     append_command_body(body, "READY");
     for (const auto& property : properties) {
@@ -80,7 +83,8 @@ std::string ready_with(const std::vector<property>& properties) {
 }
 
 /// A script of a DEALER up to where the greetings and the own READY are exchanged.
-handshake_script greeted_dealer() {
+handshake_script greeted_dealer()
+{
     handshake_script script(local(socket_types::dealer));
     script.expect(signature)
         .feed(null_greeting)
@@ -88,7 +92,8 @@ handshake_script greeted_dealer() {
     return script;
 }
 
-TEST(handshake, every_socket_type_greets_and_gets_ready) {
+TEST(handshake, every_socket_type_greets_and_gets_ready)
+{
     for (const auto& row : ready_frames) {
         SCOPED_TRACE(row.socket_type);
         handshake_script(local(row.socket_type))
@@ -110,7 +115,8 @@ TEST(handshake, every_socket_type_greets_and_gets_ready) {
     }
 }
 
-TEST(handshake, announces_routing_id_and_properties) {
+TEST(handshake, announces_routing_id_and_properties)
+{
     handshake_script({socket_types::dealer, "ID1", -1, {{"X-Foo", "bar"}, {"X-Alpha", "1:2"}}})
         .expect("ff00000000000000047f")
         .feed(null_greeting)
@@ -123,14 +129,15 @@ TEST(handshake, announces_routing_id_and_properties) {
         .ends_done();
 }
 
-TEST(handshake, long_metadata_goes_out_in_a_long_frame) {
+TEST(handshake, long_metadata_goes_out_in_a_long_frame)
+{
     handshake test({socket_types::pub, "", -1, {{"X-Long", std::string(300, 'v')}}});
     test.start();
     test.feed(hex(null_greeting));
     const auto ready_bytes = 25u + 1 + 6 + 4 + 300;
     ASSERT_EQ(test.output().size(), greeting_bytes + 9 + ready_bytes);
-    EXPECT_EQ(to_hex(test.output().subspan(greeting_bytes, 15)),
-              "060000000000000150" "055245414459");
+    EXPECT_EQ(to_hex(test.output().subspan(greeting_bytes, 15)), "060000000000000150"
+                                                                 "055245414459");
     handshake peer(local(socket_types::sub));
     peer.start();
     EXPECT_EQ(peer.feed(test.output()), test.output().size());
@@ -138,7 +145,8 @@ TEST(handshake, long_metadata_goes_out_in_a_long_frame) {
     EXPECT_EQ(peer.remote().properties.at(1).value, std::string(300, 'v'));
 }
 
-TEST(handshake, learns_what_the_peer_announces) {
+TEST(handshake, learns_what_the_peer_announces)
+{
     const std::vector<property> properties{
         {"Socket-Type", "DEALER"}, {"Identity", "ID1"}, {"X-Foo", "bar"}, {"X-Foo", "baz"}};
     greeted_dealer().feed(ready_with(properties)).ends_done([&](const handshake& done) {
@@ -148,7 +156,8 @@ TEST(handshake, learns_what_the_peer_announces) {
     });
 }
 
-TEST(handshake, a_peer_of_zmtp_3_0_is_known_as_one) {
+TEST(handshake, a_peer_of_zmtp_3_0_is_known_as_one)
+{
     auto greeting_3_0 = null_greeting;
     greeting_3_0.replace(signature.size() + 2, 2, "00");
     handshake_script(local(socket_types::sub))
@@ -162,7 +171,8 @@ TEST(handshake, a_peer_of_zmtp_3_0_is_known_as_one) {
         });
 }
 
-TEST(handshake, two_of_them_understand_each_other) {
+TEST(handshake, two_of_them_understand_each_other)
+{
     handshake router({socket_types::router, "server", -1, {}});
     handshake req({socket_types::req, "client", -1, {}});
     router.start();
@@ -178,7 +188,8 @@ TEST(handshake, two_of_them_understand_each_other) {
     EXPECT_EQ(req.remote().socket_type, socket_types::router);
 }
 
-TEST(handshake, ready_is_taken_in_any_frame) {
+TEST(handshake, ready_is_taken_in_any_frame)
+{
     const auto body = ready_frame(socket_types::router).substr(4);
     for (const auto* header :
          {"0029", "0529", "fc29", "060000000000000029", "020000000000000029"}) {
@@ -186,13 +197,15 @@ TEST(handshake, ready_is_taken_in_any_frame) {
     }
 }
 
-TEST(handshake, ready_without_a_socket_type_is_accepted) {
+TEST(handshake, ready_without_a_socket_type_is_accepted)
+{
     greeted_dealer().feed("0406055245414459").ends_done([](const handshake& done) {
         EXPECT_EQ(done.remote().socket_type, -1);
     });
 }
 
-TEST(handshake, peers_of_older_versions_are_not_supported) {
+TEST(handshake, peers_of_older_versions_are_not_supported)
+{
     handshake_script(local(socket_types::dealer))
         .expect(signature)
         .feed("01")
@@ -215,7 +228,8 @@ TEST(handshake, peers_of_older_versions_are_not_supported) {
     }
 }
 
-TEST(handshake, another_mechanism_is_a_mismatch_and_gets_no_ready) {
+TEST(handshake, another_mechanism_is_a_mismatch_and_gets_no_ready)
+{
     handshake_script(local(socket_types::dealer))
         .expect(signature)
         .feed(signature + "03 01 504c41494e000000000000000000000000000000" + std::string(64, '0'))
@@ -223,13 +237,15 @@ TEST(handshake, another_mechanism_is_a_mismatch_and_gets_no_ready) {
         .ends_failed(handshake_error::mechanism_mismatch);
 }
 
-TEST(handshake, bodies_without_a_readable_name_are_malformed) {
+TEST(handshake, bodies_without_a_readable_name_are_malformed)
+{
     for (const auto* body : {"", "00", "05", "0041", "0952454144"}) {
         greeted_dealer().feed(command_frame(body)).ends_failed(handshake_error::malformed_command);
     }
 }
 
-TEST(handshake, other_commands_are_unexpected) {
+TEST(handshake, other_commands_are_unexpected)
+{
     for (const auto* name : {"HELLO", "WELCOME", "INITIATE", "MESSAGE", "SUBSCRIBE", "PING", "x"}) {
         std::vector<std::byte> body;
         append_command_body(body, name);
@@ -239,7 +255,8 @@ TEST(handshake, other_commands_are_unexpected) {
     }
 }
 
-TEST(handshake, metadata_that_does_not_parse_is_invalid) {
+TEST(handshake, metadata_that_does_not_parse_is_invalid)
+{
     for (const auto* list : {"01", "016100000002 61", "0161ffffffff", "016100000000 00"}) {
         greeted_dealer()
             .feed(command_frame(std::string("055245414459") + list))
@@ -247,13 +264,15 @@ TEST(handshake, metadata_that_does_not_parse_is_invalid) {
     }
 }
 
-TEST(handshake, an_identity_above_255_bytes_is_invalid) {
+TEST(handshake, an_identity_above_255_bytes_is_invalid)
+{
     greeted_dealer()
         .feed(ready_with({{"Socket-Type", "DEALER"}, {"Identity", std::string(256, 'i')}}))
         .ends_failed(handshake_error::invalid_metadata);
 }
 
-TEST(handshake, socket_types_that_do_not_fit_are_refused) {
+TEST(handshake, socket_types_that_do_not_fit_are_refused)
+{
     greeted_dealer()
         .feed(ready_frame(socket_types::sub))
         .ends_failed(handshake_error::incompatible_socket_type);
@@ -262,7 +281,8 @@ TEST(handshake, socket_types_that_do_not_fit_are_refused) {
         .ends_failed(handshake_error::incompatible_socket_type);
 }
 
-TEST(handshake, a_peer_may_refuse_with_a_reason) {
+TEST(handshake, a_peer_may_refuse_with_a_reason)
+{
     greeted_dealer()
         .feed("040a054552524f5203343030")
         .ends_failed(handshake_error::refused_by_peer,
@@ -273,7 +293,8 @@ TEST(handshake, a_peer_may_refuse_with_a_reason) {
                      [](const handshake& failed) { EXPECT_EQ(failed.peer_reason(), ""); });
 }
 
-TEST(handshake, a_refusal_without_a_readable_reason_is_malformed) {
+TEST(handshake, a_refusal_without_a_readable_reason_is_malformed)
+{
     for (const auto* body : {"054552524f52", "054552524f5204343030"}) {
         greeted_dealer()
             .feed(command_frame(body))
@@ -281,13 +302,15 @@ TEST(handshake, a_refusal_without_a_readable_reason_is_malformed) {
     }
 }
 
-TEST(handshake, large_commands_are_refused_by_their_header) {
+TEST(handshake, large_commands_are_refused_by_their_header)
+{
     for (const auto* header : {"060000000000010001", "06ffffffffffffffff", "027fffffffffffffff"}) {
         greeted_dealer().feed(header).ends_failed(handshake_error::command_too_large);
     }
 }
 
-TEST(handshake, a_command_of_exactly_64_kib_is_accepted) {
+TEST(handshake, a_command_of_exactly_64_kib_is_accepted)
+{
     const auto frame = ready_with({{"X-Large", std::string(65536 - 6 - 1 - 7 - 4, 'v')}});
     ASSERT_EQ(frame.size() / 2, 9u + 65536u);
     handshake test(local(socket_types::dealer));
@@ -301,7 +324,8 @@ TEST(handshake, a_command_of_exactly_64_kib_is_accepted) {
     EXPECT_EQ(test.buffered_bytes(), 0u);
 }
 
-TEST(handshake, the_message_size_limit_holds_for_commands_too) {
+TEST(handshake, the_message_size_limit_holds_for_commands_too)
+{
     for (const std::int64_t limit : {0, 10, 40}) {
         handshake_script({socket_types::dealer, "", limit, {}})
             .expect(signature)
@@ -325,7 +349,8 @@ class two_step_mechanism final : public mechanism {
 public:
     std::string_view name() const noexcept override { return "TWOSTEP"; }
     bool as_server() const noexcept override { return true; }
-    bool next_command(const negotiation&, std::vector<std::byte>& body) override {
+    bool next_command(const negotiation&, std::vector<std::byte>& body) override
+    {
         if (hello_received_ && !welcome_sent_) {
             append_command_body(body, "WELCOME");
             welcome_sent_ = true;
@@ -333,7 +358,8 @@ public:
         }
         return false;
     }
-    handshake_error process_command(negotiation& state, std::span<const std::byte> body) override {
+    handshake_error process_command(negotiation& state, std::span<const std::byte> body) override
+    {
         const auto command = parse_command(body);
         if (!command || command->name != (hello_received_ ? "READY" : "HELLO")) {
             return handshake_error::unexpected_command;
@@ -345,7 +371,8 @@ public:
         ready_received_ = true;
         return accept_remote_metadata(command->data, state.local, state.remote);
     }
-    mechanism_status status() const noexcept override {
+    mechanism_status status() const noexcept override
+    {
         return ready_received_ ? mechanism_status::ready : mechanism_status::handshaking;
     }
 
@@ -355,7 +382,8 @@ private:
     bool ready_received_ = false;
 };
 
-TEST(handshake, mechanisms_may_take_several_steps) {
+TEST(handshake, mechanisms_may_take_several_steps)
+{
     const std::string minor_and_name =
         "01 54574f5354455000000000000000000000000000 01" + std::string(62, '0');
     handshake_script([] {
@@ -373,7 +401,8 @@ TEST(handshake, mechanisms_may_take_several_steps) {
         });
 }
 
-TEST(handshake, consuming_more_than_there_is_empties_the_output) {
+TEST(handshake, consuming_more_than_there_is_empties_the_output)
+{
     handshake test(local(socket_types::pair));
     test.start();
     test.consume_output(3);
@@ -382,7 +411,8 @@ TEST(handshake, consuming_more_than_there_is_empties_the_output) {
     EXPECT_TRUE(test.output().empty());
 }
 
-TEST(handshake, monitor_codes_exist_where_an_event_is_emitted) {
+TEST(handshake, monitor_codes_exist_where_an_event_is_emitted)
+{
     EXPECT_EQ(protocol_error_code(handshake_error::none), 0u);
     EXPECT_EQ(protocol_error_code(handshake_error::unsupported_version), 0u);
     EXPECT_EQ(protocol_error_code(handshake_error::mechanism_mismatch), 0x11000002u);
@@ -395,5 +425,5 @@ TEST(handshake, monitor_codes_exist_where_an_event_is_emitted) {
     EXPECT_EQ(protocol_error_code(handshake_error::refused_by_peer), 0u);
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

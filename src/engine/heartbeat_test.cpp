@@ -12,21 +12,25 @@ using std::chrono::milliseconds;
 
 const heartbeat::clock::time_point start{std::chrono::hours(1)};
 
-heartbeat::clock::time_point at(int ms) {
+heartbeat::clock::time_point at(int ms)
+{
     return start + milliseconds(ms);
 }
 
-heartbeat make(int interval_ms, int timeout_ms = -1) {
+heartbeat make(int interval_ms, int timeout_ms = -1)
+{
     return heartbeat({interval_ms, timeout_ms, 0}, start);
 }
 
-TEST(heartbeat, without_interval_nothing_is_ever_due) {
+TEST(heartbeat, without_interval_nothing_is_ever_due)
+{
     auto beats = make(0);
     EXPECT_FALSE(beats.deadline());
     EXPECT_EQ(beats.due(at(1'000'000)), action::none);
 }
 
-TEST(heartbeat, asks_for_a_ping_in_every_interval) {
+TEST(heartbeat, asks_for_a_ping_in_every_interval)
+{
     auto beats = make(100);
     EXPECT_EQ(beats.deadline(), at(100));
     EXPECT_EQ(beats.due(at(99)), action::none);
@@ -36,14 +40,16 @@ TEST(heartbeat, asks_for_a_ping_in_every_interval) {
     EXPECT_EQ(beats.due(at(200)), action::ping);
 }
 
-TEST(heartbeat, late_pings_are_not_made_up_for) {
+TEST(heartbeat, late_pings_are_not_made_up_for)
+{
     auto beats = make(100);
     EXPECT_EQ(beats.due(at(350)), action::ping);
     EXPECT_EQ(beats.due(at(350)), action::none);
     EXPECT_EQ(beats.deadline(), at(450));
 }
 
-TEST(heartbeat, without_answer_the_connection_is_dead_after_the_interval) {
+TEST(heartbeat, without_answer_the_connection_is_dead_after_the_interval)
+{
     auto beats = make(100);
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
@@ -51,7 +57,8 @@ TEST(heartbeat, without_answer_the_connection_is_dead_after_the_interval) {
     EXPECT_EQ(beats.due(at(200)), action::dead);
 }
 
-TEST(heartbeat, a_timeout_of_its_own_counts_from_the_first_unanswered_ping) {
+TEST(heartbeat, a_timeout_of_its_own_counts_from_the_first_unanswered_ping)
+{
     auto beats = make(100, 250);
     for (const int ms : {100, 200, 300}) {
         EXPECT_EQ(beats.due(at(ms)), action::ping);
@@ -61,7 +68,8 @@ TEST(heartbeat, a_timeout_of_its_own_counts_from_the_first_unanswered_ping) {
     EXPECT_EQ(beats.due(at(350)), action::dead);
 }
 
-TEST(heartbeat, anything_received_is_an_answer) {
+TEST(heartbeat, anything_received_is_an_answer)
+{
     auto beats = make(100, 30);
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
@@ -74,7 +82,8 @@ TEST(heartbeat, anything_received_is_an_answer) {
     EXPECT_EQ(beats.due(at(230)), action::dead);
 }
 
-TEST(heartbeat, a_timeout_of_zero_waits_for_ever) {
+TEST(heartbeat, a_timeout_of_zero_waits_for_ever)
+{
     auto beats = make(100, 0);
     for (int ms = 100; ms <= 10'000; ms += 100) {
         EXPECT_EQ(beats.due(at(ms)), action::ping) << ms;
@@ -82,14 +91,16 @@ TEST(heartbeat, a_timeout_of_zero_waits_for_ever) {
     }
 }
 
-TEST(heartbeat, a_ping_that_could_not_be_sent_expects_no_answer) {
+TEST(heartbeat, a_ping_that_could_not_be_sent_expects_no_answer)
+{
     auto beats = make(100, 50);
     EXPECT_EQ(beats.due(at(100)), action::ping);
     EXPECT_EQ(beats.due(at(150)), action::none);
     EXPECT_EQ(beats.due(at(200)), action::ping);
 }
 
-TEST(heartbeat, silence_beyond_the_time_to_live_is_death) {
+TEST(heartbeat, silence_beyond_the_time_to_live_is_death)
+{
     auto beats = make(0);
     beats.ping_received(milliseconds(200), at(10));
     EXPECT_EQ(beats.deadline(), at(210));
@@ -97,7 +108,8 @@ TEST(heartbeat, silence_beyond_the_time_to_live_is_death) {
     EXPECT_EQ(beats.due(at(210)), action::dead);
 }
 
-TEST(heartbeat, traffic_ends_a_time_to_live_and_the_next_ping_begins_another) {
+TEST(heartbeat, traffic_ends_a_time_to_live_and_the_next_ping_begins_another)
+{
     auto beats = make(0);
     beats.ping_received(milliseconds(200), at(0));
     beats.received();
@@ -109,7 +121,8 @@ TEST(heartbeat, traffic_ends_a_time_to_live_and_the_next_ping_begins_another) {
     EXPECT_EQ(beats.due(at(6'553'800)), action::dead);
 }
 
-TEST(heartbeat, the_earliest_deadline_counts) {
+TEST(heartbeat, the_earliest_deadline_counts)
+{
     auto beats = make(100, 500);
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
@@ -118,7 +131,8 @@ TEST(heartbeat, the_earliest_deadline_counts) {
     EXPECT_EQ(beats.due(at(160)), action::dead);
 }
 
-TEST(heartbeat, while_paused_pings_go_on_and_silence_proves_nothing) {
+TEST(heartbeat, while_paused_pings_go_on_and_silence_proves_nothing)
+{
     auto beats = make(100, 50);
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
@@ -131,7 +145,8 @@ TEST(heartbeat, while_paused_pings_go_on_and_silence_proves_nothing) {
     EXPECT_EQ(beats.due(at(300)), action::ping);
 }
 
-TEST(heartbeat, after_a_pause_everything_awaited_gets_its_full_time) {
+TEST(heartbeat, after_a_pause_everything_awaited_gets_its_full_time)
+{
     auto beats = make(100, 50);
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
@@ -145,7 +160,8 @@ TEST(heartbeat, after_a_pause_everything_awaited_gets_its_full_time) {
     EXPECT_EQ(beats.due(at(260)), action::dead);
 }
 
-TEST(heartbeat, a_time_to_live_outlasts_a_pause) {
+TEST(heartbeat, a_time_to_live_outlasts_a_pause)
+{
     auto beats = make(0);
     beats.ping_received(milliseconds(200), at(0));
     beats.pause();

@@ -27,8 +27,7 @@ inbound::inbound(base::channel& to, std::int64_t max_message_bytes, bool keep_su
                                                : static_cast<std::uint64_t>(max_message_bytes)),
       keep_subscriptions_(keep_subscriptions),
       read_bytes_(smallest_read_bytes)
-{
-}
+{}
 
 inbound::~inbound()
 {
@@ -147,8 +146,8 @@ inbound_error inbound::walk()
             break;
         if (header.body_bytes > max_message_bytes_)
             return inbound_error::too_large;
-        const bool complete = header.body_bytes <= have_ - header.header_bytes &&
-                              have_ >= header.header_bytes;
+        const bool complete =
+            header.body_bytes <= have_ - header.header_bytes && have_ >= header.header_bytes;
         const bool command = (header.flags & zmtp3::flag_command) != 0;
         if (complete) {
             const std::size_t bytes = header.header_bytes + header.body_bytes;
@@ -163,8 +162,8 @@ inbound_error inbound::walk()
             }
             const std::span<const std::byte> body(at + header.header_bytes, header.body_bytes);
             const auto kind = parse_traffic_command(body).kind;
-            if (keep_subscriptions_ && (kind == traffic_command_kind::subscribe ||
-                                        kind == traffic_command_kind::cancel)) {
+            if (keep_subscriptions_ &&
+                (kind == traffic_command_kind::subscribe || kind == traffic_command_kind::cancel)) {
                 // Between the frames of a message it becomes visible together with them.
                 queue.advance(bytes);
                 end_of_frame(in_message_);

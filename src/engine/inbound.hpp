@@ -36,8 +36,8 @@ public:
     inbound(const inbound&) = delete;
     inbound& operator=(const inbound&) = delete;
 
-    /// From now on every message must begin as a reply does: an empty part, or a part of 4 bytes (the
-    /// number of the request) and an empty one, with more to follow.
+    /// From now on every message must begin as a reply does: an empty part, or a part of 4 bytes
+    /// (the number of the request) and an empty one, with more to follow.
     void require_envelope() noexcept { envelope_ = envelope::start; }
 
     /// Where the next bytes are to be read to: fills one or two entries and returns how many; 0 if
@@ -68,10 +68,10 @@ private:
     bool in_message_ = false;
     enum class envelope : std::uint8_t { any, start, after_number, body } envelope_ = envelope::any;
 
-    std::size_t have_ = 0;       ///< bytes lying at the tail of the queue, not walked over yet
-    std::size_t needed_ = 0;     ///< size of the incomplete frame they begin, 0 = unknown
-    std::size_t read_bytes_;     ///< how much to read at a time: follows the traffic
-    std::size_t offered_ = 0;    ///< inline room offered by prepare()
+    std::size_t have_ = 0;    ///< bytes lying at the tail of the queue, not walked over yet
+    std::size_t needed_ = 0;  ///< size of the incomplete frame they begin, 0 = unknown
+    std::size_t read_bytes_;  ///< how much to read at a time: follows the traffic
+    std::size_t offered_ = 0; ///< inline room offered by prepare()
 
     base::buffer* body_ = nullptr;
     std::size_t body_bytes_ = 0;

@@ -18,13 +18,13 @@ namespace zlink::engine {
 struct negotiation {
     local_peer local;
     remote_peer remote;
-    std::string peer_reason;  ///< Reason of a received ERROR command, at most 255 bytes.
+    std::string peer_reason; ///< Reason of a received ERROR command, at most 255 bytes.
 };
 
 /// How far a mechanism is.
 enum class mechanism_status : std::uint8_t {
-    handshaking,  ///< Commands are still to be sent or received.
-    ready,        ///< All handshake commands were sent and received; traffic may follow.
+    handshaking, ///< Commands are still to be sent or received.
+    ready,       ///< All handshake commands were sent and received; traffic may follow.
 };
 
 /// A security mechanism of ZMTP 3.x: the exchange of command bodies after the greetings. One object
@@ -61,4 +61,4 @@ public:
     virtual mechanism_status status() const noexcept = 0;
 };
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -17,7 +17,8 @@ struct property_view {
     std::size_t encoded_bytes = 0;
 };
 
-property_view view_property(std::span<const std::byte> bytes) noexcept {
+property_view view_property(std::span<const std::byte> bytes) noexcept
+{
     if (bytes.empty()) {
         return {};
     }
@@ -38,7 +39,8 @@ property_view view_property(std::span<const std::byte> bytes) noexcept {
 }
 
 /// Number of properties in the list, or -1 when it does not parse.
-std::ptrdiff_t count_properties(std::span<const std::byte> bytes) noexcept {
+std::ptrdiff_t count_properties(std::span<const std::byte> bytes) noexcept
+{
     std::ptrdiff_t count = 0;
     while (!bytes.empty()) {
         const auto view = view_property(bytes);
@@ -51,9 +53,10 @@ std::ptrdiff_t count_properties(std::span<const std::byte> bytes) noexcept {
     return count;
 }
 
-}  // namespace
+} // namespace
 
-bool append_property(std::vector<std::byte>& out, std::string_view name, std::string_view value) {
+bool append_property(std::vector<std::byte>& out, std::string_view name, std::string_view value)
+{
     if (name.empty() || name.size() > max_property_name_bytes ||
         value.size() > max_property_value_bytes) {
         return false;
@@ -67,7 +70,8 @@ bool append_property(std::vector<std::byte>& out, std::string_view name, std::st
     return true;
 }
 
-bool decode_properties(std::span<const std::byte> bytes, std::vector<property>& properties) {
+bool decode_properties(std::span<const std::byte> bytes, std::vector<property>& properties)
+{
     const auto count = count_properties(bytes);
     if (count < 0) {
         return false;
@@ -82,8 +86,8 @@ bool decode_properties(std::span<const std::byte> bytes, std::vector<property>& 
     return true;
 }
 
-const property* find_property(std::span<const property> properties,
-                              std::string_view name) noexcept {
+const property* find_property(std::span<const property> properties, std::string_view name) noexcept
+{
     for (const auto& property : properties) {
         if (property.name == name) {
             return &property;
@@ -92,4 +96,4 @@ const property* find_property(std::span<const property> properties,
     return nullptr;
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

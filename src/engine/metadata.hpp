@@ -17,8 +17,8 @@ namespace zlink::engine {
 
 /// One named value. Both parts are plain bytes; a value may contain NULs.
 struct property {
-    std::string name;   ///< 1 to 255 bytes when sent; compared exactly, case included.
-    std::string value;  ///< At most 2^31-1 bytes when sent.
+    std::string name;  ///< 1 to 255 bytes when sent; compared exactly, case included.
+    std::string value; ///< At most 2^31-1 bytes when sent.
 
     friend bool operator==(const property&, const property&) = default;
 };
@@ -37,7 +37,6 @@ bool decode_properties(std::span<const std::byte> bytes, std::vector<property>& 
 
 /// The first property called `name` (exact comparison), or nullptr. The pointer is into
 /// `properties`.
-const property* find_property(std::span<const property> properties,
-                              std::string_view name) noexcept;
+const property* find_property(std::span<const property> properties, std::string_view name) noexcept;
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -10,26 +10,29 @@ namespace {
 
 using namespace engine;
 
-const std::string two_properties =
-    "07582d416c70686100000003313a32"
-    "05582d466f6f00000003626172";
+const std::string two_properties = "07582d416c70686100000003313a32"
+                                   "05582d466f6f00000003626172";
 
-TEST(metadata, encodes_names_and_values_in_order) {
+TEST(metadata, encodes_names_and_values_in_order)
+{
     std::vector<std::byte> out;
     EXPECT_TRUE(append_property(out, "X-Alpha", "1:2"));
     EXPECT_TRUE(append_property(out, "X-Foo", "bar"));
     EXPECT_EQ(to_hex(out), two_properties);
 }
 
-TEST(metadata, encodes_empty_and_long_values) {
+TEST(metadata, encodes_empty_and_long_values)
+{
     std::vector<std::byte> out;
     EXPECT_TRUE(append_property(out, "a", ""));
     EXPECT_TRUE(append_property(out, "b", std::string(0x012345, 'x')));
-    EXPECT_EQ(to_hex(std::span(out).first(12)), "016100000000" "016200012345");
+    EXPECT_EQ(to_hex(std::span(out).first(12)), "016100000000"
+                                                "016200012345");
     EXPECT_EQ(out.size(), 12u + 0x012345u);
 }
 
-TEST(metadata, refuses_names_that_cannot_be_sent) {
+TEST(metadata, refuses_names_that_cannot_be_sent)
+{
     std::vector<std::byte> out;
     EXPECT_FALSE(append_property(out, "", "value"));
     EXPECT_FALSE(append_property(out, std::string(256, 'n'), "value"));
@@ -38,14 +41,16 @@ TEST(metadata, refuses_names_that_cannot_be_sent) {
     EXPECT_EQ(out.size(), 1u + 255u + 4u);
 }
 
-TEST(metadata, decodes_what_was_encoded_after_what_was_there) {
+TEST(metadata, decodes_what_was_encoded_after_what_was_there)
+{
     std::vector<property> properties{{"first", "one"}};
     ASSERT_TRUE(decode_properties(hex(two_properties), properties));
     const std::vector<property> expected{{"first", "one"}, {"X-Alpha", "1:2"}, {"X-Foo", "bar"}};
     EXPECT_EQ(properties, expected);
 }
 
-TEST(metadata, accepts_empty_lists_empty_names_repeats_and_nuls) {
+TEST(metadata, accepts_empty_lists_empty_names_repeats_and_nuls)
+{
     std::vector<property> properties;
     EXPECT_TRUE(decode_properties({}, properties));
     EXPECT_TRUE(properties.empty());
@@ -54,7 +59,8 @@ TEST(metadata, accepts_empty_lists_empty_names_repeats_and_nuls) {
     EXPECT_EQ(properties, expected);
 }
 
-TEST(metadata, refuses_lists_cut_anywhere_but_between_properties) {
+TEST(metadata, refuses_lists_cut_anywhere_but_between_properties)
+{
     const auto list = hex(two_properties);
     for (std::size_t size = 0; size <= list.size(); ++size) {
         std::vector<property> properties;
@@ -64,7 +70,8 @@ TEST(metadata, refuses_lists_cut_anywhere_but_between_properties) {
     }
 }
 
-TEST(metadata, refuses_lengths_beyond_the_end) {
+TEST(metadata, refuses_lengths_beyond_the_end)
+{
     for (const auto* list : {"01", "0261", "016100000001", "0161ffffffff62", "016180000000",
                              "016100000000 00", "ff61", "00fffffffb"}) {
         std::vector<property> properties;
@@ -72,7 +79,8 @@ TEST(metadata, refuses_lengths_beyond_the_end) {
     }
 }
 
-TEST(metadata, the_first_property_of_a_name_is_found_exactly) {
+TEST(metadata, the_first_property_of_a_name_is_found_exactly)
+{
     const std::vector<property> properties{{"a", "1"}, {"b", "2"}, {"a", "3"}};
     ASSERT_NE(find_property(properties, "a"), nullptr);
     EXPECT_EQ(find_property(properties, "a")->value, "1");
@@ -81,5 +89,5 @@ TEST(metadata, the_first_property_of_a_name_is_found_exactly) {
     EXPECT_EQ(find_property(properties, ""), nullptr);
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

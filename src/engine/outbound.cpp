@@ -23,8 +23,8 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first)
     attach(to, first, nullptr, nullptr);
 }
 
-void outbound::attach(transport::stream& to, std::span<const std::byte> first,
-                      translator translate, const void* context)
+void outbound::attach(transport::stream& to, std::span<const std::byte> first, translator translate,
+                      const void* context)
 {
     std::lock_guard lock(mutex_);
     from_.queue.wake(); // no direct write before what is queued has gone
@@ -272,8 +272,7 @@ outbound::outcome outbound::drain_locked(int batches)
         }
         drop_void_rest();
         iovec entries[batch_entries];
-        const auto batch =
-            queue.gather(entries, control_.empty() ? batch_entries : 1, batch_bytes);
+        const auto batch = queue.gather(entries, control_.empty() ? batch_entries : 1, batch_bytes);
         if (batch.count == 0) {
             if (from_.newest.filled()) {
                 if (batches-- == 0) {

@@ -66,8 +66,8 @@ public:
     /// commit_on_duty(); false if that is not possible now. While it lasts, collect() has to be
     /// called again and again.
     bool begin_duty();
-    /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything since
-    /// the last time, so that its next commit is announced again.
+    /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything
+    /// since the last time, so that its next commit is announced again.
     outcome collect();
     /// Sending thread, with nothing uncommitted. Writes one frame past the idle queue straight from
     /// the caller's memory. Returns the bytes taken (header and body counted together); 0 = not
@@ -95,10 +95,10 @@ private:
 
     /// A frame was written in part by write_through(): the rest of it comes first in the queue.
     bool rest_expected_ = false;
-    bool rest_is_void_ = false; ///< and the connection it belonged to is gone
-    bool on_duty_ = false;        ///< the sending thread writes what it commits
-    std::uint64_t collected_ = 0; ///< position at the last collect()
-    std::uint64_t passed_by_ = 0; ///< messages that write_through() kept out of the queue
+    bool rest_is_void_ = false;     ///< and the connection it belonged to is gone
+    bool on_duty_ = false;          ///< the sending thread writes what it commits
+    std::uint64_t collected_ = 0;   ///< position at the last collect()
+    std::uint64_t passed_by_ = 0;   ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;
     base::buffer_ref newest_; ///< the message from the channel's slot that is being written

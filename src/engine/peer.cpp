@@ -11,9 +11,10 @@ namespace {
 constexpr std::string_view socket_type_property = "Socket-Type";
 constexpr std::string_view identity_property = "Identity";
 
-}  // namespace
+} // namespace
 
-void append_local_metadata(std::vector<std::byte>& out, const local_peer& local) {
+void append_local_metadata(std::vector<std::byte>& out, const local_peer& local)
+{
     append_property(out, socket_type_property, socket_type_name(local.socket_type));
     if (announces_routing_id(local.socket_type)) {
         append_property(out, identity_property, local.routing_id);
@@ -31,7 +32,8 @@ void append_local_metadata(std::vector<std::byte>& out, const local_peer& local)
 }
 
 handshake_error accept_remote_metadata(std::span<const std::byte> list, const local_peer& local,
-                                       remote_peer& remote) {
+                                       remote_peer& remote)
+{
     if (!decode_properties(list, remote.properties)) {
         return handshake_error::invalid_metadata;
     }
@@ -50,4 +52,4 @@ handshake_error accept_remote_metadata(std::span<const std::byte> list, const lo
     return handshake_error::none;
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -21,19 +21,19 @@ inline constexpr std::size_t max_routing_id_bytes = 255;
 
 /// What this side announces and accepts. Checked by the options layer, not again here.
 struct local_peer {
-    int socket_type = -1;                 ///< ZMQ_* number of a type in socket_types.hpp.
-    std::string routing_id;               ///< At most 255 bytes, may be empty.
-    std::int64_t max_message_bytes = -1;  ///< ZMQ_MAXMSGSIZE; -1 = unlimited. Frame bodies.
-    std::vector<property> properties;     ///< Application (X-) properties, in any order.
+    int socket_type = -1;                ///< ZMQ_* number of a type in socket_types.hpp.
+    std::string routing_id;              ///< At most 255 bytes, may be empty.
+    std::int64_t max_message_bytes = -1; ///< ZMQ_MAXMSGSIZE; -1 = unlimited. Frame bodies.
+    std::vector<property> properties;    ///< Application (X-) properties, in any order.
 };
 
 /// What the other side announced; complete once the handshake is done.
 struct remote_peer {
-    std::uint8_t major = 0;  ///< Effective protocol version: 3.0 or 3.1, also for later peers.
+    std::uint8_t major = 0; ///< Effective protocol version: 3.0 or 3.1, also for later peers.
     std::uint8_t minor = 0;
-    int socket_type = -1;              ///< ZMQ_* number, or -1 if it announced none.
-    std::string routing_id;            ///< At most 255 bytes; empty if it announced none.
-    std::vector<property> properties;  ///< Everything received, in order; the first of a name wins.
+    int socket_type = -1;             ///< ZMQ_* number, or -1 if it announced none.
+    std::string routing_id;           ///< At most 255 bytes; empty if it announced none.
+    std::vector<property> properties; ///< Everything received, in order; the first of a name wins.
 };
 
 /// Appends this side's property list: Socket-Type, then Identity for the types that announce it,
@@ -46,4 +46,4 @@ void append_local_metadata(std::vector<std::byte>& out, const local_peer& local)
 handshake_error accept_remote_metadata(std::span<const std::byte> list, const local_peer& local,
                                        remote_peer& remote);
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -26,7 +26,8 @@
 namespace zlink::test {
 
 /// Bytes of a hex literal; blanks are for the eye.
-inline std::vector<std::byte> hex(std::string_view text) {
+inline std::vector<std::byte> hex(std::string_view text)
+{
     std::vector<std::byte> bytes;
     int high = -1;
     for (const char c : text) {
@@ -49,7 +50,8 @@ inline std::vector<std::byte> hex(std::string_view text) {
     return bytes;
 }
 
-inline std::string to_hex(std::span<const std::byte> bytes) {
+inline std::string to_hex(std::span<const std::byte> bytes)
+{
     std::string text;
     for (const auto byte : bytes) {
         text += "0123456789abcdef"[std::to_integer<unsigned>(byte) >> 4];
@@ -59,7 +61,8 @@ inline std::string to_hex(std::span<const std::byte> bytes) {
 }
 
 /// Hex of plain text, to build literals from.
-inline std::string text_hex(std::string_view text) {
+inline std::string text_hex(std::string_view text)
+{
     return to_hex(engine::as_bytes(text));
 }
 
@@ -71,24 +74,22 @@ public:
 
     explicit handshake_script(factory make) : make_(std::move(make)) {}
     explicit handshake_script(engine::local_peer local)
-        : handshake_script([local] { return std::make_unique<engine::handshake>(local); }) {}
+        : handshake_script([local] { return std::make_unique<engine::handshake>(local); })
+    {}
 
     /// These bytes, and no others, are to be sent by now.
-    handshake_script& expect(std::string_view hex_bytes) {
-        return add(true, hex(hex_bytes));
-    }
+    handshake_script& expect(std::string_view hex_bytes) { return add(true, hex(hex_bytes)); }
 
     /// The peer sends these bytes.
-    handshake_script& feed(std::string_view hex_bytes) {
-        return add(false, hex(hex_bytes));
-    }
+    handshake_script& feed(std::string_view hex_bytes) { return add(false, hex(hex_bytes)); }
 
     /// Plays the script; `then` inspects every handshake that went through. After the last byte,
     /// and not before, the handshake must be done.
     void ends_done(const check& then = {}) const { play(engine::handshake_error::none, then); }
 
     /// Plays the script; the last byte, and none before it, must make the handshake fail.
-    void ends_failed(engine::handshake_error error, const check& then = {}) const {
+    void ends_failed(engine::handshake_error error, const check& then = {}) const
+    {
         play(error, then);
     }
 
@@ -98,13 +99,15 @@ private:
         std::vector<std::byte> bytes;
     };
 
-    handshake_script& add(bool is_output, std::vector<std::byte> bytes) {
+    handshake_script& add(bool is_output, std::vector<std::byte> bytes)
+    {
         engine::append_bytes(is_output ? all_output_ : all_input_, bytes);
         steps_.push_back({is_output, std::move(bytes)});
         return *this;
     }
 
-    void play(engine::handshake_error error, const check& then) const {
+    void play(engine::handshake_error error, const check& then) const
+    {
         play_steps(all_input_.size(), error, then);
         play_steps(1, error, then);
         play_in_one_piece(error, then);
@@ -112,14 +115,16 @@ private:
         damage_everywhere();
     }
 
-    std::unique_ptr<engine::handshake> started() const {
+    std::unique_ptr<engine::handshake> started() const
+    {
         auto handshake = make_();
         handshake->start();
         return handshake;
     }
 
     static void check_end(engine::handshake& handshake, engine::handshake_error error,
-                          const check& then) {
+                          const check& then)
+    {
         EXPECT_EQ(handshake.error(), error);
         EXPECT_EQ(handshake.failed(), error != engine::handshake_error::none);
         EXPECT_EQ(handshake.done(), error == engine::handshake_error::none);
@@ -130,8 +135,8 @@ private:
         }
     }
 
-    void play_steps(std::size_t piece_bytes, engine::handshake_error error,
-                    const check& then) const {
+    void play_steps(std::size_t piece_bytes, engine::handshake_error error, const check& then) const
+    {
         SCOPED_TRACE("steps in pieces of " + std::to_string(piece_bytes));
         auto handshake = started();
         for (const auto& step : steps_) {
@@ -153,7 +158,8 @@ private:
         check_end(*handshake, error, then);
     }
 
-    void play_in_one_piece(engine::handshake_error error, const check& then) const {
+    void play_in_one_piece(engine::handshake_error error, const check& then) const
+    {
         SCOPED_TRACE("in one piece, with bytes of the traffic phase behind it");
         auto handshake = started();
         auto input = all_input_;
@@ -163,7 +169,8 @@ private:
         check_end(*handshake, error, then);
     }
 
-    void stop_everywhere() const {
+    void stop_everywhere() const
+    {
         for (std::size_t stop = 0; stop < all_input_.size(); ++stop) {
             SCOPED_TRACE("the peer stops after " + std::to_string(stop) + " bytes");
             auto handshake = started();
@@ -177,7 +184,8 @@ private:
     }
 
     /// Whatever one damaged byte does, bytes are only left over at an end and memory is bounded.
-    void damage_everywhere() const {
+    void damage_everywhere() const
+    {
         const std::vector<std::byte> filler(engine::max_handshake_command_bytes + 100);
         for (std::size_t at = 0; at < all_input_.size(); ++at) {
             for (const unsigned mask : {0xffu, 1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u}) {
@@ -191,7 +199,8 @@ private:
         }
     }
 
-    static void offer(engine::handshake& handshake, std::span<const std::byte> bytes) {
+    static void offer(engine::handshake& handshake, std::span<const std::byte> bytes)
+    {
         const auto taken = handshake.feed(bytes);
         ASSERT_LE(taken, bytes.size());
         if (taken < bytes.size()) {
@@ -210,4 +219,4 @@ private:
     std::vector<std::byte> all_output_;
 };
 
-}  // namespace zlink::test
+} // namespace zlink::test

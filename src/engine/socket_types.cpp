@@ -8,14 +8,15 @@ namespace zlink::engine {
 namespace {
 
 template <typename... Numbers>
-constexpr std::uint32_t set_of(Numbers... numbers) {
+constexpr std::uint32_t set_of(Numbers... numbers)
+{
     return ((std::uint32_t{1} << numbers) | ...);
 }
 
 struct socket_type_row {
     int number;
     std::string_view name;
-    std::uint32_t accepts;  // bit n: a peer of type n is welcome
+    std::uint32_t accepts; // bit n: a peer of type n is welcome
     bool announces_routing_id;
 };
 
@@ -43,7 +44,8 @@ constexpr std::array<socket_type_row, 19> rows{{
     {channel, "CHANNEL", set_of(channel), false},
 }};
 
-const socket_type_row* find_row(int socket_type) noexcept {
+const socket_type_row* find_row(int socket_type) noexcept
+{
     for (const auto& row : rows) {
         if (row.number == socket_type) {
             return &row;
@@ -52,14 +54,16 @@ const socket_type_row* find_row(int socket_type) noexcept {
     return nullptr;
 }
 
-}  // namespace
+} // namespace
 
-std::string_view socket_type_name(int socket_type) noexcept {
+std::string_view socket_type_name(int socket_type) noexcept
+{
     const auto* row = find_row(socket_type);
     return row != nullptr ? row->name : std::string_view{};
 }
 
-int socket_type_number(std::string_view name) noexcept {
+int socket_type_number(std::string_view name) noexcept
+{
     for (const auto& row : rows) {
         if (row.name == name) {
             return row.number;
@@ -68,15 +72,17 @@ int socket_type_number(std::string_view name) noexcept {
     return -1;
 }
 
-bool compatible_socket_types(int local, int remote) noexcept {
+bool compatible_socket_types(int local, int remote) noexcept
+{
     const auto* local_row = find_row(local);
     return local_row != nullptr && find_row(remote) != nullptr &&
            (local_row->accepts & set_of(remote)) != 0;
 }
 
-bool announces_routing_id(int socket_type) noexcept {
+bool announces_routing_id(int socket_type) noexcept
+{
     const auto* row = find_row(socket_type);
     return row != nullptr && row->announces_routing_id;
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

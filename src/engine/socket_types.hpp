@@ -30,7 +30,7 @@ inline constexpr int gather = 16;
 inline constexpr int scatter = 17;
 inline constexpr int peer = 19;
 inline constexpr int channel = 20;
-}  // namespace socket_types
+} // namespace socket_types
 
 /// Value of the Socket-Type property for a ZMQ_* number; empty when the type does not speak ZMTP.
 std::string_view socket_type_name(int socket_type) noexcept;
@@ -44,4 +44,4 @@ bool compatible_socket_types(int local, int remote) noexcept;
 /// Whether this type announces its routing id in the Identity property (REQ, DEALER, ROUTER).
 bool announces_routing_id(int socket_type) noexcept;
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -31,7 +31,8 @@ constexpr std::array<command_row, 6> rows{{
     {kind::leave, "LEAVE"},
 }};
 
-std::string_view name_of(kind command) noexcept {
+std::string_view name_of(kind command) noexcept
+{
     for (const auto& row : rows) {
         if (row.command == command) {
             return row.name;
@@ -40,7 +41,8 @@ std::string_view name_of(kind command) noexcept {
     return {};
 }
 
-kind kind_of(std::string_view name) noexcept {
+kind kind_of(std::string_view name) noexcept
+{
     for (const auto& row : rows) {
         if (row.name == name) {
             return row.command;
@@ -49,28 +51,33 @@ kind kind_of(std::string_view name) noexcept {
     return kind::other;
 }
 
-std::span<const std::byte> cut_context(std::span<const std::byte> context) noexcept {
+std::span<const std::byte> cut_context(std::span<const std::byte> context) noexcept
+{
     return context.first(std::min(context.size(), max_ping_context_bytes));
 }
 
 /// The argument as it is sent or understood.
-std::span<const std::byte> effective_argument(const traffic_command& command) noexcept {
+std::span<const std::byte> effective_argument(const traffic_command& command) noexcept
+{
     const bool has_context = command.kind == kind::ping || command.kind == kind::pong;
     return has_context ? cut_context(command.argument) : command.argument;
 }
 
-std::size_t body_bytes(const traffic_command& command) noexcept {
+std::size_t body_bytes(const traffic_command& command) noexcept
+{
     return 1 + name_of(command.kind).size() + (command.kind == kind::ping ? ttl_bytes : 0) +
            effective_argument(command).size();
 }
 
-std::byte* put(std::byte* out, std::span<const std::byte> bytes) noexcept {
+std::byte* put(std::byte* out, std::span<const std::byte> bytes) noexcept
+{
     return std::copy(bytes.begin(), bytes.end(), out);
 }
 
-}  // namespace
+} // namespace
 
-traffic_command parse_traffic_command(std::span<const std::byte> body) noexcept {
+traffic_command parse_traffic_command(std::span<const std::byte> body) noexcept
+{
     const auto command = parse_command(body);
     if (!command) {
         return {};
@@ -92,7 +99,8 @@ traffic_command parse_traffic_command(std::span<const std::byte> body) noexcept 
     return parsed;
 }
 
-std::size_t traffic_command_frame_bytes(const traffic_command& command) noexcept {
+std::size_t traffic_command_frame_bytes(const traffic_command& command) noexcept
+{
     if (command.kind == kind::other) {
         return 0;
     }
@@ -100,8 +108,8 @@ std::size_t traffic_command_frame_bytes(const traffic_command& command) noexcept
     return zmtp3::header_bytes_for(bytes) + bytes;
 }
 
-std::size_t write_traffic_command(std::span<std::byte> out,
-                                  const traffic_command& command) noexcept {
+std::size_t write_traffic_command(std::span<std::byte> out, const traffic_command& command) noexcept
+{
     const auto frame_bytes = traffic_command_frame_bytes(command);
     if (frame_bytes == 0 || frame_bytes > out.size()) {
         return 0;
@@ -120,14 +128,16 @@ std::size_t write_traffic_command(std::span<std::byte> out,
     return frame_bytes;
 }
 
-void append_traffic_command(std::vector<std::byte>& out, const traffic_command& command) {
+void append_traffic_command(std::vector<std::byte>& out, const traffic_command& command)
+{
     const auto begin = out.size();
     out.resize(begin + traffic_command_frame_bytes(command));
     write_traffic_command(std::span(out).subspan(begin), command);
 }
 
 void append_subscription_message(std::vector<std::byte>& out, bool subscribe,
-                                 std::span<const std::byte> topic) {
+                                 std::span<const std::byte> topic)
+{
     std::byte header[zmtp3::max_header_bytes];
     const auto header_bytes = zmtp3::encode_header(header, 0, std::uint64_t{1} + topic.size());
     append_bytes(out, std::span(header, header_bytes));
@@ -135,4 +145,4 @@ void append_subscription_message(std::vector<std::byte>& out, bool subscribe,
     append_bytes(out, topic);
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

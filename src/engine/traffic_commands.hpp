@@ -15,13 +15,13 @@
 namespace zlink::engine {
 
 enum class traffic_command_kind : std::uint8_t {
-    other,      ///< Unknown or malformed; to be ignored, the connection goes on.
-    subscribe,  ///< Argument: topic prefix.
-    cancel,     ///< Argument: topic prefix.
-    ping,       ///< Argument: context to echo; has a time to live.
-    pong,       ///< Argument: context of the ping.
-    join,       ///< Argument: group.
-    leave,      ///< Argument: group.
+    other,     ///< Unknown or malformed; to be ignored, the connection goes on.
+    subscribe, ///< Argument: topic prefix.
+    cancel,    ///< Argument: topic prefix.
+    ping,      ///< Argument: context to echo; has a time to live.
+    pong,      ///< Argument: context of the ping.
+    join,      ///< Argument: group.
+    leave,     ///< Argument: group.
 };
 
 /// A context beyond this many bytes is neither echoed nor sent.
@@ -59,4 +59,4 @@ void append_traffic_command(std::vector<std::byte>& out, const traffic_command& 
 void append_subscription_message(std::vector<std::byte>& out, bool subscribe,
                                  std::span<const std::byte> topic);
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -18,7 +18,8 @@ struct frame_row {
     std::uint32_t ttl_ms;
 };
 
-std::string repeated(std::string_view text, int count) {
+std::string repeated(std::string_view text, int count)
+{
     std::string all;
     for (int i = 0; i < count; ++i) {
         all += text;
@@ -29,11 +30,18 @@ std::string repeated(std::string_view text, int count) {
 const std::vector<frame_row> frames{
     {"040f09535542534352494245746f706963", kind::subscribe, text_hex("topic"), 0},
     {"040a09535542534352494245", kind::subscribe, "", 0},
-    {"060000000000000136" "09535542534352494245" + repeated("54", 300), kind::subscribe,
-     repeated("54", 300), 0},
-    {"04ff" "09535542534352494245" + repeated("54", 245), kind::subscribe, repeated("54", 245), 0},
-    {"060000000000000100" "09535542534352494245" + repeated("54", 246), kind::subscribe,
-     repeated("54", 246), 0},
+    {"060000000000000136"
+     "09535542534352494245" +
+         repeated("54", 300),
+     kind::subscribe, repeated("54", 300), 0},
+    {"04ff"
+     "09535542534352494245" +
+         repeated("54", 245),
+     kind::subscribe, repeated("54", 245), 0},
+    {"060000000000000100"
+     "09535542534352494245" +
+         repeated("54", 246),
+     kind::subscribe, repeated("54", 246), 0},
     {"040c0643414e43454c746f706963", kind::cancel, text_hex("topic"), 0},
     {"04070450494e470000", kind::ping, "", 0},
     {"04070450494e47000a", kind::ping, "", 1000},
@@ -46,20 +54,23 @@ const std::vector<frame_row> frames{
     {"040c054c454156454d6f76696573", kind::leave, text_hex("Movies"), 0},
 };
 
-std::string appended(kind command, std::string_view argument_hex, std::uint32_t ttl_ms) {
+std::string appended(kind command, std::string_view argument_hex, std::uint32_t ttl_ms)
+{
     const auto argument = hex(argument_hex);
     std::vector<std::byte> out;
     append_traffic_command(out, {command, argument, ttl_ms});
     return to_hex(out);
 }
 
-TEST(traffic_commands, builds_the_frames_peers_send) {
+TEST(traffic_commands, builds_the_frames_peers_send)
+{
     for (const auto& row : frames) {
         EXPECT_EQ(appended(row.command, row.argument, row.ttl_ms), row.frame);
     }
 }
 
-TEST(traffic_commands, reads_the_frames_peers_send) {
+TEST(traffic_commands, reads_the_frames_peers_send)
+{
     for (const auto& row : frames) {
         const auto frame = hex(row.frame);
         const std::size_t header_bytes = row.frame.starts_with("06") ? 9 : 2;
@@ -70,7 +81,8 @@ TEST(traffic_commands, reads_the_frames_peers_send) {
     }
 }
 
-TEST(traffic_commands, writes_into_memory_of_exactly_the_right_size_and_no_smaller) {
+TEST(traffic_commands, writes_into_memory_of_exactly_the_right_size_and_no_smaller)
+{
     for (const auto& row : frames) {
         const auto argument = hex(row.argument);
         const traffic_command command{row.command, argument, row.ttl_ms};
@@ -84,10 +96,11 @@ TEST(traffic_commands, writes_into_memory_of_exactly_the_right_size_and_no_small
     }
 }
 
-TEST(traffic_commands, unknown_and_malformed_commands_are_other) {
-    for (const auto* body : {"", "00", "05", "0450494e", "0450494e47", "0450494e4700",
-                             "0470696e670000", "055245414459", "0a535542534352494245",
-                             "08535542534352494245", "034a4f49"}) {
+TEST(traffic_commands, unknown_and_malformed_commands_are_other)
+{
+    for (const auto* body :
+         {"", "00", "05", "0450494e", "0450494e47", "0450494e4700", "0470696e670000",
+          "055245414459", "0a535542534352494245", "08535542534352494245", "034a4f49"}) {
         const auto bytes = hex(body);
         const auto parsed = parse_traffic_command(bytes);
         EXPECT_EQ(parsed.kind, kind::other) << body;
@@ -97,7 +110,8 @@ TEST(traffic_commands, unknown_and_malformed_commands_are_other) {
     EXPECT_EQ(traffic_command_frame_bytes({}), 0u);
 }
 
-TEST(traffic_commands, contexts_are_cut_to_16_bytes_both_ways) {
+TEST(traffic_commands, contexts_are_cut_to_16_bytes_both_ways)
+{
     const auto body = hex("0450494e470001" + repeated("63", 17));
     EXPECT_EQ(parse_traffic_command(body).argument.size(), 16u);
     const auto pong = hex("04504f4e47" + repeated("63", 40));
@@ -105,27 +119,31 @@ TEST(traffic_commands, contexts_are_cut_to_16_bytes_both_ways) {
     EXPECT_EQ(appended(kind::pong, repeated("63", 17), 0), "041504504f4e47" + repeated("63", 16));
 }
 
-TEST(traffic_commands, a_time_to_live_is_rounded_down_and_capped) {
+TEST(traffic_commands, a_time_to_live_is_rounded_down_and_capped)
+{
     EXPECT_EQ(appended(kind::ping, "", 199), "04070450494e470001");
     EXPECT_EQ(appended(kind::ping, "", 99), "04070450494e470000");
     EXPECT_EQ(appended(kind::ping, "", 6'553'599), "04070450494e47ffff");
     EXPECT_EQ(appended(kind::ping, "", 0xffffffff), "04070450494e47ffff");
 }
 
-TEST(traffic_commands, appending_keeps_what_is_there) {
+TEST(traffic_commands, appending_keeps_what_is_there)
+{
     auto out = hex("0102");
     append_traffic_command(out, {kind::pong});
     EXPECT_EQ(to_hex(out), "0102040504504f4e47");
 }
 
-std::string subscription_message(bool subscribe, std::string_view topic_hex) {
+std::string subscription_message(bool subscribe, std::string_view topic_hex)
+{
     const auto topic = hex(topic_hex);
     std::vector<std::byte> out;
     append_subscription_message(out, subscribe, topic);
     return to_hex(out);
 }
 
-TEST(traffic_commands, subscriptions_for_older_peers_are_messages) {
+TEST(traffic_commands, subscriptions_for_older_peers_are_messages)
+{
     EXPECT_EQ(subscription_message(true, text_hex("topic")), "000601746f706963");
     EXPECT_EQ(subscription_message(false, text_hex("topic")), "000600746f706963");
     EXPECT_EQ(subscription_message(true, ""), "000101");
@@ -136,5 +154,5 @@ TEST(traffic_commands, subscriptions_for_older_peers_are_messages) {
               "02000000000000010001" + repeated("54", 255));
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -11,14 +11,16 @@ namespace {
 
 using namespace engine::zmtp3;
 
-std::string encoded(std::uint8_t flags, std::uint64_t body_bytes) {
+std::string encoded(std::uint8_t flags, std::uint64_t body_bytes)
+{
     std::byte out[max_header_bytes];
     const auto size = encode_header(out, flags, body_bytes);
     EXPECT_EQ(size, header_bytes_for(body_bytes));
     return to_hex(std::span(out, size));
 }
 
-TEST(zmtp3_header, encodes_short_up_to_255_and_long_above) {
+TEST(zmtp3_header, encodes_short_up_to_255_and_long_above)
+{
     EXPECT_EQ(encoded(0, 0), "0000");
     EXPECT_EQ(encoded(0, 5), "0005");
     EXPECT_EQ(encoded(flag_more, 1), "0101");
@@ -28,12 +30,14 @@ TEST(zmtp3_header, encodes_short_up_to_255_and_long_above) {
     EXPECT_EQ(encoded(0, std::numeric_limits<std::uint64_t>::max()), "02ffffffffffffffff");
 }
 
-TEST(zmtp3_header, the_long_bit_of_the_caller_does_not_count) {
+TEST(zmtp3_header, the_long_bit_of_the_caller_does_not_count)
+{
     EXPECT_EQ(encoded(flag_long | flag_more, 1), "0101");
     EXPECT_EQ(encoded(flag_long, 256), "020000000000000100");
 }
 
-TEST(zmtp3_header, decodes_every_form_once_complete) {
+TEST(zmtp3_header, decodes_every_form_once_complete)
+{
     struct row {
         std::string_view bytes;
         frame_header expected;
@@ -61,5 +65,5 @@ TEST(zmtp3_header, decodes_every_form_once_complete) {
     }
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

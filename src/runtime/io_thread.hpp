@@ -14,9 +14,9 @@ namespace zlink::runtime {
 
 /// How the threads of a context are set up.
 struct thread_settings {
-    int priority = -1;           ///< -1 = leave it
-    int scheduling_policy = -1;  ///< SCHED_*, -1 = leave it
-    std::vector<int> cpus;       ///< allowed CPUs; empty = all
+    int priority = -1;          ///< -1 = leave it
+    int scheduling_policy = -1; ///< SCHED_*, -1 = leave it
+    std::vector<int> cpus;      ///< allowed CPUs; empty = all
     std::string name_prefix;
 };
 

@@ -16,8 +16,7 @@ namespace {
 class req final : public core::pattern {
 public:
     explicit req(core::pattern_host& host) : host_(host), in_(host), number_(std::random_device{}())
-    {
-    }
+    {}
 
     void attach(core::pipe_end& pipe) override
     {

@@ -24,8 +24,7 @@ class router final : public core::pattern {
 public:
     explicit router(core::pattern_host& host)
         : host_(host), in_(host), next_id_(std::random_device{}())
-    {
-    }
+    {}
 
     void attach(core::pipe_end& pipe) override
     {

@@ -11,8 +11,8 @@ void subscription_set::snapshot(std::vector<std::byte>& frames, bool repeated,
     std::lock_guard lock(mutex_);
     topics_.for_each([&](std::span<const std::byte> topic, std::size_t count) {
         for (std::size_t i = 0; i < (repeated ? count : 1); ++i)
-            engine::append_traffic_command(
-                frames, {engine::traffic_command_kind::subscribe, topic, 0});
+            engine::append_traffic_command(frames,
+                                           {engine::traffic_command_kind::subscribe, topic, 0});
     });
     then();
 }

@@ -53,7 +53,7 @@ private:
 
     core::pattern_host& host_;
     subscriber_index index_;
-    subscriber_index requested_; ///< manual mode: what peers asked for
+    subscriber_index requested_;          ///< manual mode: what peers asked for
     std::vector<core::pipe_end*> pipes_;  ///< by pipe_end::number; null = none
     std::vector<core::pipe_end*> chosen_; ///< of the message being sent
     std::deque<upstream_part> upstream_;

@@ -37,8 +37,7 @@ private:
 
 xsub::xsub(core::pattern_host& host)
     : host_(host), set_(std::make_shared<subscription_set>()), in_(host)
-{
-}
+{}
 
 void xsub::attach(core::pipe_end& pipe)
 {
@@ -120,8 +119,7 @@ int xsub::send(const core::frame& part)
 bool xsub::find_match(core::frame& part)
 {
     while (in_.peek(part)) {
-        if (in_receive_ ||
-            set_->topics().matches(part.bytes()) != host_.options().invert_matching)
+        if (in_receive_ || set_->topics().matches(part.bytes()) != host_.options().invert_matching)
             return true;
         in_.skip_message();
     }

@@ -28,8 +28,7 @@ class socket_stream final : public stream {
 public:
     socket_stream(generic_socket socket, const socket_kind& kind)
         : socket_(std::move(socket)), fd_(socket_.native_handle()), kind_(kind)
-    {
-    }
+    {}
 
     io_result read_some(const iovec* buffers, int count) noexcept override
     {
@@ -100,15 +99,14 @@ public:
           kind_(kind),
           settings_(std::move(settings)),
           on_close_(std::move(on_close))
-    {
-    }
+    {}
     ~socket_acceptor() override { close(); }
 
     void async_accept(asio::io_context& target, accept_handler handler) override
     {
         // The acceptor may be gone when the handler runs.
-        auto tune = [&kind = kind_, settings = settings_, handler = std::move(handler)](
-                        const error_code& error, generic_socket socket) {
+        auto tune = [&kind = kind_, settings = settings_,
+                     handler = std::move(handler)](const error_code& error, generic_socket socket) {
             if (error)
                 return handler(error, nullptr);
             kind.tune(socket.native_handle(), settings);
@@ -152,8 +150,7 @@ public:
     socket_connect(asio::io_context& io, const socket_kind& kind, const options& settings,
                    connect_handler handler)
         : socket_(io), timer_(io), kind_(kind), settings_(settings), handler_(std::move(handler))
-    {
-    }
+    {}
 
     void start(const generic_endpoint& address, const generic_endpoint* source)
     {
@@ -178,8 +175,7 @@ public:
                     self->finish(system_error(ETIMEDOUT));
             });
         }
-        socket_.async_connect(address,
-                              [self](const error_code& result) { self->finish(result); });
+        socket_.async_connect(address, [self](const error_code& result) { self->finish(result); });
     }
 
     void cancel() noexcept override { finish(asio::error::operation_aborted); }
@@ -236,8 +232,7 @@ std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint
                                              std::move(on_close));
 }
 
-std::unique_ptr<acceptor> listen_on_given(asio::io_context& io,
-                                          std::initializer_list<int> families,
+std::unique_ptr<acceptor> listen_on_given(asio::io_context& io, std::initializer_list<int> families,
                                           const socket_kind& kind, const options& settings,
                                           error_code& error)
 {
@@ -262,9 +257,8 @@ std::unique_ptr<acceptor> listen_on_given(asio::io_context& io,
 }
 
 std::shared_ptr<connect_attempt> connect_to(asio::io_context& io, const generic_endpoint& address,
-                                            const generic_endpoint* source,
-                                            const socket_kind& kind, const options& settings,
-                                            connect_handler handler)
+                                            const generic_endpoint* source, const socket_kind& kind,
+                                            const options& settings, connect_handler handler)
 {
     auto attempt = std::make_shared<socket_connect>(io, kind, settings, std::move(handler));
     attempt->start(address, source);

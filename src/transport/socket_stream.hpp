@@ -11,8 +11,7 @@ namespace zlink::transport {
 
 using generic_socket = boost::asio::generic::stream_protocol::socket;
 using generic_endpoint = boost::asio::generic::stream_protocol::endpoint;
-using generic_acceptor =
-    boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
+using generic_acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
 /// What differs between the transports that are kernel stream sockets.
 struct socket_kind {
@@ -44,8 +43,7 @@ std::unique_ptr<acceptor> listen_on_given(boost::asio::io_context& io,
 /// Connects to one address, with the time-out of `settings`; optionally from a local address.
 std::shared_ptr<connect_attempt> connect_to(boost::asio::io_context& io,
                                             const generic_endpoint& address,
-                                            const generic_endpoint* source,
-                                            const socket_kind& kind, const options& settings,
-                                            connect_handler handler);
+                                            const generic_endpoint* source, const socket_kind& kind,
+                                            const options& settings, connect_handler handler);
 
 } // namespace zlink::transport

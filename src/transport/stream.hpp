@@ -41,8 +41,8 @@ public:
     virtual io_result write_some(const iovec* buffers, int count) noexcept = 0;
     /// Calls `handler` in the I/O thread once read_some() or write_some() is worth calling again.
     virtual void async_wait(direction which, wait_handler handler) = 0;
-    /// Says that nothing more will be written, and throws away what has arrived unread: closing with
-    /// unread input would make the kernel discard output that is still on its way.
+    /// Says that nothing more will be written, and throws away what has arrived unread: closing
+    /// with unread input would make the kernel discard output that is still on its way.
     virtual void shutdown() noexcept = 0;
     /// Ends everything; pending waits are completed with operation_aborted.
     virtual void close() noexcept = 0;

@@ -139,6 +139,26 @@ TEST_P(DealerRouter, a_second_peer_takes_the_id_over_if_allowed) {
     EXPECT_FALSE(first.readable(1ms));
 }
 
+TEST_P(DealerRouter, a_message_that_was_begun_ends_when_the_id_is_taken_over) {
+    for (const int already_read : {1, 2}) {
+        test_socket router(context_, ZMQ_ROUTER);
+        router.set(ZMQ_ROUTER_HANDOVER, 1);
+        const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+        test_socket first = named_dealer(address, "same");
+        first.send_parts({"a", "b", "c"});
+        EXPECT_EQ("same", router.recv());
+        for (int index = 1; index < already_read; ++index)
+            EXPECT_EQ("a", router.recv());
+        test_socket second = named_dealer(address, "same");
+        second.send("second");
+        ASSERT_TRUE(wait_until([&] {
+            router.send_parts({"same", "yours now"});
+            return second.readable(1ms);
+        }));
+        EXPECT_EQ((parts{"same", "second"}), router.recv_parts());
+    }
+}
+
 TEST_P(DealerRouter, an_id_is_free_when_its_owner_has_left) {
     test_socket router(context_, ZMQ_ROUTER);
     const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));

@@ -3,6 +3,8 @@
 #include "support/fixture.hpp"
 
 #include <poll.h>
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -32,6 +34,52 @@ public:
 private:
     test_socket& socket_;
     int fd_;
+};
+
+/// Waits for the moments at which a descriptor becomes readable, not for its being readable.
+class edge_watch {
+public:
+    explicit edge_watch(int fd) : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+        epoll_event event{};
+        event.events = EPOLLIN | EPOLLET;
+        if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
+            throw std::runtime_error("epoll");
+    }
+    ~edge_watch() { ::close(epoll_); }
+    edge_watch(const edge_watch&) = delete;
+    edge_watch& operator=(const edge_watch&) = delete;
+
+    bool wait() const {
+        epoll_event event{};
+        return ::epoll_wait(epoll_, &event, 1, static_cast<int>(patience.count())) == 1;
+    }
+
+private:
+    int epoll_;
+};
+
+/// A thread that sends a burst of messages each time it is asked to.
+class burst_sender {
+public:
+    burst_sender(test_socket& socket, int burst)
+        : thread_([this, &socket, burst] {
+              for (int sent = 0; wanted_.wait(sent), wanted_ > sent; ++sent)
+                  for (int index = 0; index < burst; ++index)
+                      socket.send("x");
+          }) {}
+    ~burst_sender() {
+        wanted_ = -1;
+        wanted_.notify_one();
+        thread_.join();
+    }
+    void next() {
+        ++wanted_;
+        wanted_.notify_one();
+    }
+
+private:
+    std::atomic<int> wanted_{0};
+    std::thread thread_;
 };
 
 class FdEvents : public transport_test {};
@@ -143,6 +191,42 @@ TEST_P(FdEvents, work_when_the_descriptor_is_asked_for_after_traffic_began) {
     for (int index = 1; index < 100; ++index) {
         ASSERT_TRUE(loop.wait_for(ZMQ_POLLIN));
         bound.recv(ZMQ_DONTWAIT);
+    }
+}
+
+TEST_P(FdEvents, the_descriptor_rests_after_every_burst) {
+    constexpr int burst = 5;
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    loop_socket loop(bound);
+    const int fd = bound.get(ZMQ_FD);
+    burst_sender sender(peer, burst);
+    for (int round = 0; round < 1000; ++round) {
+        sender.next();
+        for (int received = 0; received < burst; ++received) {
+            ASSERT_TRUE(loop.wait_for(ZMQ_POLLIN));
+            bound.recv(ZMQ_DONTWAIT);
+        }
+        ASSERT_TRUE(wait_until([&socket = bound, fd] {
+            return (socket.events() & ZMQ_POLLIN) == 0 && !descriptor_readable(fd, 0);
+        })) << round;
+    }
+}
+
+TEST_P(FdEvents, the_descriptor_becomes_readable_anew_whenever_there_was_nothing_to_read) {
+    constexpr int burst = 3;
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    const edge_watch watch(bound.get(ZMQ_FD));
+    burst_sender sender(peer, burst);
+    for (int round = 0; round < 1000; ++round) {
+        sender.next();
+        for (int received = 0; received < burst;) {
+            if ((bound.events() & ZMQ_POLLIN) == 0) {
+                ASSERT_TRUE(watch.wait()) << round;
+                continue;
+            }
+            bound.recv(ZMQ_DONTWAIT);
+            ++received;
+        }
     }
 }
 

@@ -118,6 +118,66 @@ TEST_P(Linger, delivers_a_large_multipart_message_whole) {
     EXPECT_EQ(message, sink.recv_parts());
 }
 
+TEST_P(Linger, without_limit_does_not_wait_for_a_peer_that_refused) {
+    for (const bool refused_before_close : {false, true}) {
+        test_context other;
+        test_socket publisher(other, ZMQ_PUB);
+        const std::string address = publisher.bind_and_resolve(fresh_bind_address(GetParam()));
+        test_context context;
+        test_socket dealer(context, ZMQ_DEALER);
+        dealer.set(ZMQ_LINGER, -1);
+        dealer.connect(address);
+        dealer.send("for nobody");
+        if (refused_before_close) {
+            EXPECT_TRUE(
+                wait_until([&] { return (dealer.events() & ZMQ_POLLOUT) == 0; }));
+        }
+        dealer.close();
+        auto ended = std::async(std::launch::async, [&] { context.term(); });
+        EXPECT_EQ(std::future_status::ready, ended.wait_for(patience));
+    }
+}
+
+TEST_P(Linger, without_limit_does_not_wait_for_a_peer_that_is_not_tried_again) {
+    for (const bool failed_before_close : {false, true}) {
+        test_context context;
+        test_socket socket(context, ZMQ_PUSH);
+        socket.set(ZMQ_LINGER, -1);
+        socket.set(ZMQ_RECONNECT_IVL, -1);
+        socket.connect(address_);
+        socket.send("for nobody");
+        test_context other;
+        test_socket sink(other, ZMQ_PULL);
+        if (failed_before_close) {
+            // Whatever has reached a second endpoint came after the failure at the first one.
+            socket.connect(sink.bind_and_resolve(fresh_bind_address(GetParam())));
+            EXPECT_TRUE(wait_until([&] {
+                socket.try_send("x");
+                return sink.readable(1ms);
+            }));
+        }
+        socket.close();
+        auto ended = std::async(std::launch::async, [&] { context.term(); });
+        EXPECT_EQ(std::future_status::ready, ended.wait_for(patience));
+    }
+}
+
+TEST_P(Linger, of_a_subscriber_that_has_sent_all_is_not_waited_for) {
+    test_context other;
+    test_socket publisher(other, ZMQ_XPUB);
+    test_socket subscriber(context_, ZMQ_XSUB);
+    subscriber.set(ZMQ_LINGER, 5000);
+    subscriber.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
+    subscriber.send("\1topic");
+    EXPECT_EQ("\1topic", publisher.recv());
+    subscriber.send("message of the user");
+    EXPECT_EQ("message of the user", publisher.recv());
+    const stopwatch clock;
+    subscriber.close();
+    context_.term();
+    EXPECT_GT(2000, clock.elapsed_ms());
+}
+
 ZLINK_WIRE_TRANSPORTS(Linger);
 ZLINK_WIRE_TRANSPORTS(ZlinkOnlyLinger);
 

@@ -135,6 +135,34 @@ TEST_P(Poll, mixes_sockets_and_descriptors) {
     EXPECT_EQ(ZMQ_POLLIN, items[0].revents);
 }
 
+TEST_P(Poll, takes_a_socket_that_is_listed_twice) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    std::array<zmq_pollitem_t, 2> items{zmq_pollitem_t{bound, 0, ZMQ_POLLIN, 0},
+                                        zmq_pollitem_t{bound, 0, ZMQ_POLLIN, 0}};
+    const stopwatch clock;
+    EXPECT_EQ(0, zmq_poll(items.data(), 2, 30));
+    EXPECT_LE(29, clock.elapsed_ms());
+    std::thread sender([&from = peer] {
+        from.readable(std::chrono::milliseconds(20));
+        from.send("late");
+    });
+    EXPECT_EQ(2, zmq_poll(items.data(), 2, patience.count()));
+    EXPECT_EQ(ZMQ_POLLIN, items[0].revents);
+    EXPECT_EQ(ZMQ_POLLIN, items[1].revents);
+    sender.join();
+}
+
+TEST_P(Poll, times_out_with_a_descriptor_and_a_socket_that_is_listed_twice) {
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    const descriptor_pair descriptors;
+    std::array<zmq_pollitem_t, 3> items{
+        zmq_pollitem_t{bound, 0, ZMQ_POLLIN, 0}, zmq_pollitem_t{bound, 0, ZMQ_POLLIN, 0},
+        zmq_pollitem_t{nullptr, descriptors.reader(), ZMQ_POLLIN, 0}};
+    const stopwatch clock;
+    EXPECT_EQ(0, zmq_poll(items.data(), 3, 30));
+    EXPECT_LE(29, clock.elapsed_ms());
+}
+
 ZLINK_ALL_TRANSPORTS(Poll);
 
 TEST(PollArguments, no_items_wait_for_the_timeout) {

@@ -223,6 +223,42 @@ TEST_P(ReqRep, an_asked_server_that_left_is_not_replaced) {
     EXPECT_TRUE(fails_with(EFSM, zmq_send(req, "x", 1, 0)));
 }
 
+TEST_P(ReqRep, a_request_that_ends_with_its_connection_does_not_keep_the_server) {
+    test_socket rep(context_, ZMQ_REP);
+    std::vector<test_socket> clients;
+    std::string address;
+    for (int round = 0; round < 3; ++round) {
+        clients.emplace_back(context_, ZMQ_REQ);
+        address = clients.back().bind_and_resolve(fresh_bind_address(GetParam()));
+        rep.connect(address);
+        clients.back().send_parts({"begun", "rest"});
+        EXPECT_EQ("begun", rep.recv());
+        rep.disconnect(address);
+    }
+    test_socket client(context_, ZMQ_REQ);
+    rep.connect(client.bind_and_resolve(fresh_bind_address(GetParam())));
+    client.send_parts({"next", "request"});
+    EXPECT_EQ((parts{"next", "request"}), rep.recv_parts());
+    rep.send("reply");
+    EXPECT_EQ("reply", client.recv());
+}
+
+TEST_P(ReqRep, a_reply_that_ends_with_its_connection_does_not_keep_the_client) {
+    test_socket req(context_, ZMQ_REQ);
+    std::vector<test_socket> servers;
+    for (int round = 0; round < 3; ++round) {
+        servers.emplace_back(context_, ZMQ_REP);
+        const std::string address =
+            servers.back().bind_and_resolve(fresh_bind_address(GetParam()));
+        req.connect(address);
+        req.send("question");
+        EXPECT_EQ("question", servers.back().recv());
+        servers.back().send_parts({"begun", "rest"});
+        EXPECT_EQ("begun", req.recv());
+        req.disconnect(address);
+    }
+}
+
 ZLINK_ALL_TRANSPORTS(ReqRep);
 
 class MalformedReply : public transport_test {};

@@ -229,6 +229,47 @@ TEST_P(XPubXSub, manual_publishers_see_every_request) {
     }
 }
 
+TEST_P(XPubXSub, a_manual_subscription_of_somebody_who_left_is_not_given_to_a_newcomer) {
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    // What the publisher notices cannot be seen from outside while the request is not read.
+    const auto let_it_notice = [this] {
+        wait_until([this] { return publisher_.events() < 0; }, quiet_window);
+    };
+    test_socket one = subscriber();
+    one.set(ZMQ_SUBSCRIBE, "A");
+    ASSERT_TRUE(publisher_.readable());
+    one.close();
+    let_it_notice();
+    test_socket two = subscriber();
+    two.set(ZMQ_SUBSCRIBE, "B");
+    let_it_notice();
+    EXPECT_EQ(subscribe("A"), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "A");
+    ASSERT_TRUE(wait_until([this] { return publisher_.recv() == subscribe("B"); }));
+    publisher_.set(ZMQ_SUBSCRIBE, "B");
+    publisher_.send("A");
+    publisher_.send("B");
+    EXPECT_EQ("B", two.recv());
+}
+
+TEST_P(XPubXSub, a_manual_subscription_of_somebody_who_left_is_not_given_to_the_one_before) {
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket stays = subscriber();
+    stays.set(ZMQ_SUBSCRIBE, "B");
+    EXPECT_EQ(subscribe("B"), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "B");
+    test_socket leaves = subscriber();
+    leaves.set(ZMQ_SUBSCRIBE, "A");
+    ASSERT_TRUE(publisher_.readable());
+    leaves.close();
+    wait_until([this] { return publisher_.events() < 0; }, quiet_window);
+    EXPECT_EQ(subscribe("A"), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "A");
+    publisher_.send("A");
+    publisher_.send("B");
+    EXPECT_EQ("B", stays.recv());
+}
+
 TEST_P(XPubXSub, without_drop_a_full_subscriber_stops_the_send) {
     test_socket publisher(context_, ZMQ_XPUB);
     publisher.set(ZMQ_XPUB_NODROP, 1);

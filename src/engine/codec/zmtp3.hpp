@@ -12,32 +12,33 @@
 /// checked before memory is reserved for a body.
 namespace zlink::engine::zmtp3 {
 
-inline constexpr std::uint8_t flag_more = 1;     ///< Further frames of the same message follow.
-inline constexpr std::uint8_t flag_long = 2;     ///< The size field has 8 bytes instead of 1.
-inline constexpr std::uint8_t flag_command = 4;  ///< The frame is a command, not message data.
+inline constexpr std::uint8_t flag_more = 1;    ///< Further frames of the same message follow.
+inline constexpr std::uint8_t flag_long = 2;    ///< The size field has 8 bytes instead of 1.
+inline constexpr std::uint8_t flag_command = 4; ///< The frame is a command, not message data.
 
 inline constexpr std::size_t short_header_bytes = 2;
 inline constexpr std::size_t long_header_bytes = 9;
 inline constexpr std::size_t max_header_bytes = long_header_bytes;
-inline constexpr std::uint64_t max_short_body_bytes = 255;  ///< Longer bodies need the LONG form.
+inline constexpr std::uint64_t max_short_body_bytes = 255; ///< Longer bodies need the LONG form.
 
 /// A decoded frame header.
 struct frame_header {
-    std::uint8_t flags = 0;         ///< As received, reserved bits included.
-    std::uint8_t header_bytes = 0;  ///< 2 or 9: the body starts this many bytes after the header.
-    std::uint64_t body_bytes = 0;   ///< Size of the body, any 64-bit value.
+    std::uint8_t flags = 0;        ///< As received, reserved bits included.
+    std::uint8_t header_bytes = 0; ///< 2 or 9: the body starts this many bytes after the header.
+    std::uint64_t body_bytes = 0;  ///< Size of the body, any 64-bit value.
 };
 
 /// Header size for a body of `body_bytes`: 2 or 9.
-constexpr std::size_t header_bytes_for(std::uint64_t body_bytes) noexcept {
+constexpr std::size_t header_bytes_for(std::uint64_t body_bytes) noexcept
+{
     return body_bytes > max_short_body_bytes ? long_header_bytes : short_header_bytes;
 }
 
 /// Decodes the header that starts at `p`, of which `available` bytes may be read (never more than
 /// 9 are). Returns false, leaving `header` untouched, when more bytes are needed. The LONG form is
 /// accepted for every size, small ones included.
-inline bool decode_header(const std::byte* p, std::size_t available,
-                          frame_header& header) noexcept {
+inline bool decode_header(const std::byte* p, std::size_t available, frame_header& header) noexcept
+{
     if (available < short_header_bytes) {
         return false;
     }
@@ -62,7 +63,8 @@ inline bool decode_header(const std::byte* p, std::size_t available,
 /// `body_bytes` exceeds 255, for 2 otherwise. The LONG bit of `flags` is set or cleared to fit
 /// `body_bytes`; the other bits are written as given.
 inline std::size_t encode_header(std::byte* out, std::uint8_t flags,
-                                 std::uint64_t body_bytes) noexcept {
+                                 std::uint64_t body_bytes) noexcept
+{
     if (body_bytes <= max_short_body_bytes) {
         out[0] = static_cast<std::byte>(flags & ~flag_long);
         out[1] = static_cast<std::byte>(body_bytes);
@@ -75,4 +77,4 @@ inline std::size_t encode_header(std::byte* out, std::uint8_t flags,
     return long_header_bytes;
 }
 
-}  // namespace zlink::engine::zmtp3
+} // namespace zlink::engine::zmtp3

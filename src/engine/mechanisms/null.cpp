@@ -5,7 +5,8 @@
 
 namespace zlink::engine {
 
-bool null_mechanism::next_command(const negotiation& state, std::vector<std::byte>& body) {
+bool null_mechanism::next_command(const negotiation& state, std::vector<std::byte>& body)
+{
     if (ready_sent_) {
         return false;
     }
@@ -15,8 +16,8 @@ bool null_mechanism::next_command(const negotiation& state, std::vector<std::byt
     return true;
 }
 
-handshake_error null_mechanism::process_command(negotiation& state,
-                                                std::span<const std::byte> body) {
+handshake_error null_mechanism::process_command(negotiation& state, std::span<const std::byte> body)
+{
     const auto command = parse_command(body);
     if (!command) {
         return handshake_error::malformed_command;
@@ -31,9 +32,9 @@ handshake_error null_mechanism::process_command(negotiation& state,
     return accept_remote_metadata(command->data, state.local, state.remote);
 }
 
-mechanism_status null_mechanism::status() const noexcept {
-    return ready_sent_ && ready_received_ ? mechanism_status::ready
-                                          : mechanism_status::handshaking;
+mechanism_status null_mechanism::status() const noexcept
+{
+    return ready_sent_ && ready_received_ ? mechanism_status::ready : mechanism_status::handshaking;
 }
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

@@ -22,4 +22,4 @@ private:
     bool ready_received_ = false;
 };
 
-}  // namespace zlink::engine
+} // namespace zlink::engine

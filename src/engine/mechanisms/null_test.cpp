@@ -15,23 +15,27 @@ struct exchange {
     null_mechanism mechanism;
     negotiation state{{socket_types::pair, "", -1, {}}, {}, ""};
 
-    std::string send() {
+    std::string send()
+    {
         std::vector<std::byte> body;
         return mechanism.next_command(state, body) ? to_hex(body) : "nothing";
     }
-    handshake_error receive(std::string_view body) {
+    handshake_error receive(std::string_view body)
+    {
         return mechanism.process_command(state, hex(body));
     }
 };
 
 constexpr std::string_view pair_ready = "0552454144590b536f636b65742d547970650000000450414952";
 
-TEST(null_mechanism, announces_itself) {
+TEST(null_mechanism, announces_itself)
+{
     EXPECT_EQ(null_mechanism().name(), "NULL");
     EXPECT_FALSE(null_mechanism().as_server());
 }
 
-TEST(null_mechanism, sends_ready_once_without_waiting) {
+TEST(null_mechanism, sends_ready_once_without_waiting)
+{
     exchange test;
     EXPECT_EQ(test.send(), pair_ready);
     EXPECT_EQ(test.send(), "nothing");
@@ -41,7 +45,8 @@ TEST(null_mechanism, sends_ready_once_without_waiting) {
     EXPECT_EQ(test.state.remote.socket_type, socket_types::pair);
 }
 
-TEST(null_mechanism, may_receive_ready_before_sending_it) {
+TEST(null_mechanism, may_receive_ready_before_sending_it)
+{
     exchange test;
     EXPECT_EQ(test.receive(pair_ready), handshake_error::none);
     EXPECT_EQ(test.mechanism.status(), mechanism_status::handshaking);
@@ -49,13 +54,15 @@ TEST(null_mechanism, may_receive_ready_before_sending_it) {
     EXPECT_EQ(test.mechanism.status(), mechanism_status::ready);
 }
 
-TEST(null_mechanism, a_second_ready_is_unexpected) {
+TEST(null_mechanism, a_second_ready_is_unexpected)
+{
     exchange test;
     EXPECT_EQ(test.receive(pair_ready), handshake_error::none);
     EXPECT_EQ(test.receive(pair_ready), handshake_error::unexpected_command);
 }
 
-TEST(null_mechanism, names_are_exact) {
+TEST(null_mechanism, names_are_exact)
+{
     for (const auto name : {"ready", "READ", "READYX", "HELLO", "MESSAGE", "PING"}) {
         exchange test;
         std::vector<std::byte> body;
@@ -64,5 +71,5 @@ TEST(null_mechanism, names_are_exact) {
     }
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

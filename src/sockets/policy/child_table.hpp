@@ -20,7 +20,8 @@ public:
     std::size_t size() const noexcept { return count_; }
 
     /// The child whose label begins with `first`, or null.
-    Node* find(std::byte first) const noexcept {
+    Node* find(std::byte first) const noexcept
+    {
         const std::size_t index = index_of(first);
         return index == count_ ? nullptr : slots_[index];
     }
@@ -29,13 +30,15 @@ public:
     Node* front() const noexcept { return count_ == 0 ? nullptr : slots_[0]; }
 
     /// The child that follows the one beginning with `first` (which must exist), or null.
-    Node* after(std::byte first) const noexcept {
+    Node* after(std::byte first) const noexcept
+    {
         const std::size_t index = index_of(first) + 1;
         return index == count_ ? nullptr : slots_[index];
     }
 
     /// Makes room for `additional` more children. Throws std::bad_alloc, then nothing has changed.
-    void reserve(std::size_t additional) {
+    void reserve(std::size_t additional)
+    {
         const std::size_t needed = count_ + additional;
         if (needed <= capacity_) {
             return;
@@ -49,7 +52,8 @@ public:
     }
 
     /// Adds a child; `first` must be new and room must have been reserved.
-    void insert(std::byte first, Node* child) noexcept {
+    void insert(std::byte first, Node* child) noexcept
+    {
         const auto value = static_cast<unsigned char>(first);
         unsigned char* const bytes = firsts();
         const std::size_t at =
@@ -65,7 +69,8 @@ public:
     void replace(std::byte first, Node* child) noexcept { slots_[index_of(first)] = child; }
 
     /// Forgets the child beginning with `first`, which must exist.
-    void erase(std::byte first) noexcept {
+    void erase(std::byte first) noexcept
+    {
         const std::size_t at = index_of(first);
         unsigned char* const bytes = firsts();
         std::copy(bytes + at + 1, bytes + count_, bytes + at);
@@ -74,7 +79,8 @@ public:
     }
 
     /// Forgets and returns the last child; there must be one.
-    Node* take_back() noexcept {
+    Node* take_back() noexcept
+    {
         Node* const child = slots_[count_ - 1U];
         shrink();
         return child;
@@ -84,15 +90,18 @@ private:
     // Up to here a plain loop beats a call of memchr.
     static constexpr std::size_t short_scan = 16;
 
-    static constexpr std::size_t byte_slots(std::size_t capacity) noexcept {
+    static constexpr std::size_t byte_slots(std::size_t capacity) noexcept
+    {
         return (capacity + sizeof(Node*) - 1) / sizeof(Node*);
     }
 
-    unsigned char* firsts() const noexcept {
+    unsigned char* firsts() const noexcept
+    {
         return reinterpret_cast<unsigned char*>(slots_.get() + capacity_);
     }
 
-    std::size_t index_of(std::byte first) const noexcept {
+    std::size_t index_of(std::byte first) const noexcept
+    {
         const auto value = static_cast<unsigned char>(first);
         const unsigned char* const bytes = firsts();
         if (count_ > short_scan) {
@@ -106,7 +115,8 @@ private:
         return index;
     }
 
-    void shrink() noexcept {
+    void shrink() noexcept
+    {
         if (--count_ == 0) {
             slots_.reset();
             capacity_ = 0;

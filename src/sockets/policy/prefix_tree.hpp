@@ -37,7 +37,8 @@ public:
 
         /// The next longer node whose key is a prefix of `message`, or null. The key of this node
         /// must be a prefix of `message` itself.
-        node* next_on_path(bytes message) const noexcept {
+        node* next_on_path(bytes message) const noexcept
+        {
             if (end_ == message.size()) {
                 return nullptr;
             }
@@ -59,7 +60,8 @@ public:
 
         std::byte first() const noexcept { return bytes_[begin_]; }
 
-        void adopt(std::unique_ptr<std::byte[]> key) noexcept {
+        void adopt(std::unique_ptr<std::byte[]> key) noexcept
+        {
             owned_key_ = std::move(key);
             bytes_ = owned_key_.get();
         }
@@ -77,7 +79,8 @@ public:
     prefix_tree(const prefix_tree&) = delete;
     prefix_tree& operator=(const prefix_tree&) = delete;
 
-    ~prefix_tree() {
+    ~prefix_tree()
+    {
         node* at = &root_;
         while (at != nullptr) {
             if (at->children_.size() != 0) {
@@ -102,7 +105,8 @@ public:
     const node& root() const noexcept { return root_; }
 
     /// The node that holds the value of `key`, or null.
-    node* find(bytes key) noexcept {
+    node* find(bytes key) noexcept
+    {
         node* at = &root_;
         while (at != nullptr && at->end_ < key.size()) {
             at = at->next_on_path(key);
@@ -112,7 +116,8 @@ public:
 
     /// Adds `key` with a default value unless it exists; tells its node and whether it is new.
     /// Throws std::bad_alloc, then nothing has changed.
-    std::pair<node*, bool> insert(bytes key) {
+    std::pair<node*, bool> insert(bytes key)
+    {
         node* at = &root_;
         while (at->end_ < key.size()) {
             node* const child = at->children_.find(key[at->end_]);
@@ -134,7 +139,8 @@ public:
     }
 
     /// Removes the key of `target`, a node that holds a value. The node may be freed.
-    void erase(node* target) noexcept {
+    void erase(node* target) noexcept
+    {
         // Nodes above may have borrowed these bytes; they live until those nodes have others.
         const std::unique_ptr<std::byte[]> released = std::move(target->owned_key_);
         target->value = Value{};
@@ -158,7 +164,8 @@ public:
     /// Calls `visit(const node&)` for each node that holds a value, in lexicographic order of the
     /// keys. `visit` must not change the tree.
     template <class F>
-    void for_each(F&& visit) const {
+    void for_each(F&& visit) const
+    {
         for (const node* at = &root_; at != nullptr; at = next_in_order(at)) {
             if (at->holds_value()) {
                 visit(*at);
@@ -167,13 +174,15 @@ public:
     }
 
 private:
-    static std::unique_ptr<std::byte[]> copy_of(bytes key) {
+    static std::unique_ptr<std::byte[]> copy_of(bytes key)
+    {
         auto copy = std::make_unique_for_overwrite<std::byte[]>(key.size());
         std::copy(key.begin(), key.end(), copy.get());
         return copy;
     }
 
-    static std::unique_ptr<node> make_leaf(bytes key, std::size_t begin) {
+    static std::unique_ptr<node> make_leaf(bytes key, std::size_t begin)
+    {
         auto key_copy = copy_of(key);
         auto leaf = std::make_unique<node>();
         leaf->adopt(std::move(key_copy));
@@ -183,7 +192,8 @@ private:
     }
 
     /// How many leading bytes the key of `child` and `key` share; those above its label must match.
-    static std::size_t shared_length(const node& child, bytes key) noexcept {
+    static std::size_t shared_length(const node& child, bytes key) noexcept
+    {
         const std::size_t limit = std::min(child.end_, key.size());
         const std::byte* const begin = child.bytes_ + child.begin_;
         const std::byte* const end = child.bytes_ + limit;
@@ -194,12 +204,14 @@ private:
         return static_cast<std::size_t>(std::mismatch(begin, end, other).first - child.bytes_);
     }
 
-    static void attach(node& parent, node& child) noexcept {
+    static void attach(node& parent, node& child) noexcept
+    {
         child.parent_ = &parent;
         parent.children_.insert(child.first(), &child);
     }
 
-    node* add_leaf(node& parent, bytes key) {
+    node* add_leaf(node& parent, bytes key)
+    {
         auto leaf = make_leaf(key, parent.end_);
         parent.children_.reserve(1);
         attach(parent, *leaf);
@@ -209,7 +221,8 @@ private:
     }
 
     /// Cuts the label of `child` after `shared` bytes of its key and adds `key` there.
-    node* split(node& child, std::size_t shared, bytes key) {
+    node* split(node& child, std::size_t shared, bytes key)
+    {
         std::unique_ptr<node> leaf;
         std::unique_ptr<std::byte[]> key_copy;
         if (shared < key.size()) {
@@ -240,7 +253,8 @@ private:
     }
 
     /// Removes a node without value that has a single child; returns the parent of both.
-    node* join_with_child(node* link) noexcept {
+    node* join_with_child(node* link) noexcept
+    {
         node* const parent = link->parent_;
         node* const child = link->children_.front();
         child->begin_ = link->begin_;
@@ -250,12 +264,14 @@ private:
         return parent;
     }
 
-    void discard(node* unused) noexcept {
+    void discard(node* unused) noexcept
+    {
         delete unused;
         --node_count_;
     }
 
-    const node* next_in_order(const node* at) const noexcept {
+    const node* next_in_order(const node* at) const noexcept
+    {
         if (const node* const below = at->children_.front()) {
             return below;
         }

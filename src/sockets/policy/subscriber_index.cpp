@@ -8,7 +8,8 @@
 namespace zlink::sockets {
 namespace {
 
-bool precedes(std::span<const std::byte> left, std::span<const std::byte> right) noexcept {
+bool precedes(std::span<const std::byte> left, std::span<const std::byte> right) noexcept
+{
     const std::size_t shared = std::min(left.size(), right.size());
     const int order = shared == 0 ? 0 : std::memcmp(left.data(), right.data(), shared);
     return order != 0 ? order < 0 : left.size() < right.size();
@@ -16,8 +17,8 @@ bool precedes(std::span<const std::byte> left, std::span<const std::byte> right)
 
 } // namespace
 
-subscriber_index::addition subscriber_index::add(std::span<const std::byte> prefix,
-                                                 subscriber who) {
+subscriber_index::addition subscriber_index::add(std::span<const std::byte> prefix, subscriber who)
+{
     make_room_for(who);
     const auto [entry, fresh] = tree_.insert(prefix);
     const auto place = place_of(*entry, who);
@@ -36,7 +37,8 @@ subscriber_index::addition subscriber_index::add(std::span<const std::byte> pref
 }
 
 subscriber_index::removal subscriber_index::remove(std::span<const std::byte> prefix,
-                                                   subscriber who) noexcept {
+                                                   subscriber who) noexcept
+{
     topic* const entry = tree_.find(prefix);
     if (entry == nullptr) {
         return removal::unknown;
@@ -50,7 +52,8 @@ subscriber_index::removal subscriber_index::remove(std::span<const std::byte> pr
 }
 
 subscriber_index::departure::departure(subscriber_index& from, subscriber leaving) noexcept
-    : index(from), who(leaving) {
+    : index(from), who(leaving)
+{
     if (who < index.topics_of_.size()) {
         topics = std::exchange(index.topics_of_[who], {});
     }
@@ -59,26 +62,29 @@ subscriber_index::departure::departure(subscriber_index& from, subscriber leavin
     });
 }
 
-subscriber_index::departure::~departure() {
+subscriber_index::departure::~departure()
+{
     for (topic* const at : topics) {
         index.leave(at, place_of(*at, who));
     }
 }
 
 /// Where `who` is, or would have to be inserted, in the audience of a topic.
-subscriber_index::audience::iterator subscriber_index::place_of(topic& of,
-                                                                subscriber who) noexcept {
+subscriber_index::audience::iterator subscriber_index::place_of(topic& of, subscriber who) noexcept
+{
     return std::lower_bound(
         of.value.begin(), of.value.end(), who,
         [](const membership& member, subscriber wanted) { return member.who < wanted; });
 }
 
 bool subscriber_index::holds(const topic& of, audience::const_iterator place,
-                             subscriber who) noexcept {
+                             subscriber who) noexcept
+{
     return place != of.value.end() && place->who == who;
 }
 
-void subscriber_index::make_room_for(subscriber who) {
+void subscriber_index::make_room_for(subscriber who)
+{
     const std::size_t needed = std::size_t{who} + 1;
     if (last_matched_.size() < needed) {
         last_matched_.resize(needed);
@@ -88,7 +94,8 @@ void subscriber_index::make_room_for(subscriber who) {
     }
 }
 
-void subscriber_index::enlist(topic& to, audience::iterator place, subscriber who) {
+void subscriber_index::enlist(topic& to, audience::iterator place, subscriber who)
+{
     auto& own = topics_of_[who];
     own.push_back(&to);
     try {
@@ -100,7 +107,8 @@ void subscriber_index::enlist(topic& to, audience::iterator place, subscriber wh
 }
 
 /// Closes the gap in the subscriber's list with its last topic, whose position changes.
-void subscriber_index::forget_in_list(const membership& member) noexcept {
+void subscriber_index::forget_in_list(const membership& member) noexcept
+{
     auto& own = topics_of_[member.who];
     topic* const moved = own.back();
     own[member.position] = moved;
@@ -109,7 +117,8 @@ void subscriber_index::forget_in_list(const membership& member) noexcept {
 }
 
 /// Takes a subscriber from the audience of a topic; true if it was the last one.
-bool subscriber_index::leave(topic* from, audience::iterator place) noexcept {
+bool subscriber_index::leave(topic* from, audience::iterator place) noexcept
+{
     from->value.erase(place);
     if (!from->value.empty()) {
         return false;

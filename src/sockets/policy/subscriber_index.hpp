@@ -42,7 +42,8 @@ public:
     /// std::span<const std::byte> valid during the call, and whether `who` was the only subscriber.
     /// If `on_topic` throws, the remaining topics are not reported but removed all the same.
     template <class F>
-    void remove_all(subscriber who, F&& on_topic) {
+    void remove_all(subscriber who, F&& on_topic)
+    {
         const departure leaving{*this, who};
         for (const topic* const at : leaving.topics) {
             on_topic(at->key(), at->value.size() == 1);
@@ -52,7 +53,8 @@ public:
     /// Calls `fn(subscriber)` exactly once for each subscriber with at least one topic that begins
     /// `message`. Allocates nothing.
     template <class F>
-    void match(std::span<const std::byte> message, F&& fn) {
+    void match(std::span<const std::byte> message, F&& fn)
+    {
         const topic* at = topic_on_path(&tree_.root(), message);
         if (at == nullptr) {
             return;
@@ -108,8 +110,8 @@ private:
     };
 
     /// The first node from `at` on downwards along `message` that is a topic, or null.
-    static const topic* topic_on_path(const topic* at,
-                                      std::span<const std::byte> message) noexcept {
+    static const topic* topic_on_path(const topic* at, std::span<const std::byte> message) noexcept
+    {
         while (at != nullptr && !at->holds_value()) {
             at = at->next_on_path(message);
         }

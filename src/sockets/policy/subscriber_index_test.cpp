@@ -23,23 +23,27 @@ using addition = subscriber_index::addition;
 using removal = subscriber_index::removal;
 using departures = std::vector<std::pair<std::string, bool>>;
 
-std::span<const std::byte> bytes(std::string_view text) {
+std::span<const std::byte> bytes(std::string_view text)
+{
     return std::as_bytes(std::span{text.data(), text.size()});
 }
 
-std::string text(std::span<const std::byte> from) {
+std::string text(std::span<const std::byte> from)
+{
     return {reinterpret_cast<const char*>(from.data()), from.size()};
 }
 
 /// The matching subscribers in ascending order; a subscriber named twice appears twice.
-std::vector<subscriber> matching(subscriber_index& index, std::string_view message) {
+std::vector<subscriber> matching(subscriber_index& index, std::string_view message)
+{
     std::vector<subscriber> found;
     index.match(bytes(message), [&](subscriber who) { found.push_back(who); });
     std::sort(found.begin(), found.end());
     return found;
 }
 
-departures remove_all(subscriber_index& index, subscriber who) {
+departures remove_all(subscriber_index& index, subscriber who)
+{
     departures reported;
     index.remove_all(who, [&](std::span<const std::byte> prefix, bool last) {
         reported.emplace_back(text(prefix), last);
@@ -51,7 +55,8 @@ departures remove_all(subscriber_index& index, subscriber who) {
 struct naive_subscriber_index {
     std::map<std::string, std::set<subscriber>> topics;
 
-    addition add(const std::string& prefix, subscriber who) {
+    addition add(const std::string& prefix, subscriber who)
+    {
         auto& audience = topics[prefix];
         const bool first = audience.empty();
         if (!audience.insert(who).second) {
@@ -60,7 +65,8 @@ struct naive_subscriber_index {
         return first ? addition::first_for_topic : addition::added;
     }
 
-    removal remove(const std::string& prefix, subscriber who) {
+    removal remove(const std::string& prefix, subscriber who)
+    {
         const auto found = topics.find(prefix);
         if (found == topics.end() || found->second.erase(who) == 0) {
             return removal::unknown;
@@ -72,7 +78,8 @@ struct naive_subscriber_index {
         return removal::last_for_topic;
     }
 
-    departures remove_all(subscriber who) {
+    departures remove_all(subscriber who)
+    {
         departures reported;
         for (auto at = topics.begin(); at != topics.end();) {
             const auto current = at++;
@@ -86,7 +93,8 @@ struct naive_subscriber_index {
         return reported;
     }
 
-    std::vector<subscriber> matching(std::string_view message) const {
+    std::vector<subscriber> matching(std::string_view message) const
+    {
         std::set<subscriber> found;
         for (const auto& [prefix, audience] : topics) {
             if (message.starts_with(prefix)) {
@@ -105,7 +113,8 @@ struct model_run {
     int steps;
 };
 
-std::string random_text(std::mt19937& random, unsigned letters, std::size_t longest) {
+std::string random_text(std::mt19937& random, unsigned letters, std::size_t longest)
+{
     std::string result(random() % (longest + 1), '\0');
     for (char& letter : result) {
         letter = static_cast<char>(random() % letters);
@@ -115,7 +124,8 @@ std::string random_text(std::mt19937& random, unsigned letters, std::size_t long
 
 /// A topic near `prefix` that somebody holds, together with one of its subscribers.
 std::pair<std::string, subscriber> existing(const naive_subscriber_index& model,
-                                            const std::string& prefix) {
+                                            const std::string& prefix)
+{
     auto at = model.topics.lower_bound(prefix);
     if (at == model.topics.end()) {
         at = model.topics.begin();
@@ -123,7 +133,8 @@ std::pair<std::string, subscriber> existing(const naive_subscriber_index& model,
     return {at->first, *at->second.begin()};
 }
 
-void compare_with_model(const model_run& run) {
+void compare_with_model(const model_run& run)
+{
     std::mt19937 random{run.seed};
     subscriber_index index;
     naive_subscriber_index model;
@@ -155,7 +166,8 @@ void compare_with_model(const model_run& run) {
     EXPECT_EQ(index.node_count(), 0U);
 }
 
-TEST(subscriber_index, matches_nobody_when_empty) {
+TEST(subscriber_index, matches_nobody_when_empty)
+{
     subscriber_index index;
     EXPECT_TRUE(index.empty());
     EXPECT_TRUE(matching(index, "").empty());
@@ -163,7 +175,8 @@ TEST(subscriber_index, matches_nobody_when_empty) {
     EXPECT_TRUE(remove_all(index, 7).empty());
 }
 
-TEST(subscriber_index, tells_first_further_and_repeated_subscriptions_apart) {
+TEST(subscriber_index, tells_first_further_and_repeated_subscriptions_apart)
+{
     subscriber_index index;
     EXPECT_EQ(index.add(bytes("a"), 3), addition::first_for_topic);
     EXPECT_EQ(index.add(bytes("a"), 1), addition::added);
@@ -172,7 +185,8 @@ TEST(subscriber_index, tells_first_further_and_repeated_subscriptions_apart) {
     EXPECT_EQ(index.unique_topics(), 2U);
 }
 
-TEST(subscriber_index, tells_unknown_further_and_last_removals_apart) {
+TEST(subscriber_index, tells_unknown_further_and_last_removals_apart)
+{
     subscriber_index index;
     index.add(bytes("a"), 1);
     index.add(bytes("a"), 2);
@@ -185,7 +199,8 @@ TEST(subscriber_index, tells_unknown_further_and_last_removals_apart) {
     EXPECT_TRUE(index.empty());
 }
 
-TEST(subscriber_index, cancels_a_repeated_subscription_at_once) {
+TEST(subscriber_index, cancels_a_repeated_subscription_at_once)
+{
     subscriber_index index;
     index.add(bytes("a"), 1);
     index.add(bytes("a"), 1);
@@ -193,7 +208,8 @@ TEST(subscriber_index, cancels_a_repeated_subscription_at_once) {
     EXPECT_TRUE(matching(index, "a").empty());
 }
 
-TEST(subscriber_index, names_each_matching_subscriber_once) {
+TEST(subscriber_index, names_each_matching_subscriber_once)
+{
     subscriber_index index;
     for (const char* const prefix : {"", "n", "new", "news", "news.sport"}) {
         index.add(bytes(prefix), 4);
@@ -209,7 +225,8 @@ TEST(subscriber_index, names_each_matching_subscriber_once) {
     EXPECT_EQ(matching(index, ""), (expected{4}));
 }
 
-TEST(subscriber_index, matches_every_message_with_the_empty_topic) {
+TEST(subscriber_index, matches_every_message_with_the_empty_topic)
+{
     subscriber_index index;
     EXPECT_EQ(index.add({}, 0), addition::first_for_topic);
     EXPECT_EQ(index.add({}, 5), addition::added);
@@ -220,7 +237,8 @@ TEST(subscriber_index, matches_every_message_with_the_empty_topic) {
     EXPECT_TRUE(matching(index, "x").empty());
 }
 
-TEST(subscriber_index, reports_the_topics_of_a_leaving_subscriber_in_order) {
+TEST(subscriber_index, reports_the_topics_of_a_leaving_subscriber_in_order)
+{
     subscriber_index index;
     for (const char* const prefix : {"b", "ab", "\xff", "", "abc", "aa", "gone"}) {
         index.add(bytes(prefix), 1);
@@ -236,7 +254,8 @@ TEST(subscriber_index, reports_the_topics_of_a_leaving_subscriber_in_order) {
     EXPECT_TRUE(remove_all(index, 1).empty());
 }
 
-TEST(subscriber_index, lets_a_number_be_reused) {
+TEST(subscriber_index, lets_a_number_be_reused)
+{
     subscriber_index index;
     index.add(bytes("old"), 1);
     remove_all(index, 1);
@@ -245,7 +264,8 @@ TEST(subscriber_index, lets_a_number_be_reused) {
     EXPECT_EQ(remove_all(index, 1), (departures{{"new", true}}));
 }
 
-TEST(subscriber_index, removes_all_topics_even_if_a_report_throws) {
+TEST(subscriber_index, removes_all_topics_even_if_a_report_throws)
+{
     subscriber_index index;
     for (const char* const prefix : {"a", "b", "c"}) {
         index.add(bytes(prefix), 1);
@@ -264,7 +284,8 @@ TEST(subscriber_index, removes_all_topics_even_if_a_report_throws) {
     EXPECT_EQ(matching(index, "b"), (std::vector<subscriber>{2}));
 }
 
-TEST(subscriber_index, keeps_working_after_a_match_was_interrupted) {
+TEST(subscriber_index, keeps_working_after_a_match_was_interrupted)
+{
     subscriber_index index;
     for (subscriber who = 0; who < 3; ++who) {
         index.add(bytes("a"), who);
@@ -275,7 +296,8 @@ TEST(subscriber_index, keeps_working_after_a_match_was_interrupted) {
     EXPECT_EQ(matching(index, "abc"), (std::vector<subscriber>{0, 1, 2}));
 }
 
-TEST(subscriber_index, handles_topics_of_a_megabyte) {
+TEST(subscriber_index, handles_topics_of_a_megabyte)
+{
     const std::string common(1'000'000, '\0');
     subscriber_index index;
     EXPECT_EQ(index.add(bytes(common + 'a'), 0), addition::first_for_topic);
@@ -290,7 +312,8 @@ TEST(subscriber_index, handles_topics_of_a_megabyte) {
 }
 
 // Half of the topics stay, so that the destructor meets one node per level.
-TEST(subscriber_index, handles_deeply_nested_topics) {
+TEST(subscriber_index, handles_deeply_nested_topics)
+{
     constexpr std::size_t depth = 2'000;
     const std::string longest(depth, 'n');
     subscriber_index index;
@@ -303,7 +326,8 @@ TEST(subscriber_index, handles_deeply_nested_topics) {
     EXPECT_EQ(matching(index, longest), (std::vector<subscriber>{1}));
 }
 
-TEST(subscriber_index, serves_thousands_of_subscribers) {
+TEST(subscriber_index, serves_thousands_of_subscribers)
+{
     constexpr subscriber count = 3'000;
     subscriber_index index;
     for (subscriber who = count; who-- > 0;) {
@@ -319,19 +343,23 @@ TEST(subscriber_index, serves_thousands_of_subscribers) {
     EXPECT_EQ(index.unique_topics(), 1 + count / 2);
 }
 
-TEST(subscriber_index, agrees_with_the_model_on_dense_topics) {
+TEST(subscriber_index, agrees_with_the_model_on_dense_topics)
+{
     compare_with_model({.seed = 1, .letters = 2, .longest = 6, .subscribers = 5, .steps = 20'000});
 }
 
-TEST(subscriber_index, agrees_with_the_model_on_longer_topics) {
+TEST(subscriber_index, agrees_with_the_model_on_longer_topics)
+{
     compare_with_model({.seed = 2, .letters = 3, .longest = 40, .subscribers = 3, .steps = 6'000});
 }
 
-TEST(subscriber_index, agrees_with_the_model_on_all_byte_values) {
+TEST(subscriber_index, agrees_with_the_model_on_all_byte_values)
+{
     compare_with_model({.seed = 3, .letters = 256, .longest = 2, .subscribers = 9, .steps = 6'000});
 }
 
-TEST(subscriber_index, agrees_with_the_model_on_many_subscribers) {
+TEST(subscriber_index, agrees_with_the_model_on_many_subscribers)
+{
     compare_with_model({.seed = 4, .letters = 2, .longest = 3, .subscribers = 200, .steps = 8'000});
 }
 

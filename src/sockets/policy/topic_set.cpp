@@ -3,14 +3,16 @@
 
 namespace zlink::sockets {
 
-bool topic_set::add(std::span<const std::byte> prefix) {
+bool topic_set::add(std::span<const std::byte> prefix)
+{
     const auto [entry, fresh] = tree_.insert(prefix);
     ++entry->value;
     ++total_count_;
     return fresh;
 }
 
-topic_set::removal topic_set::remove(std::span<const std::byte> prefix) noexcept {
+topic_set::removal topic_set::remove(std::span<const std::byte> prefix) noexcept
+{
     auto* const entry = tree_.find(prefix);
     if (entry == nullptr) {
         return removal::unknown;

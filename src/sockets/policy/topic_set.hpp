@@ -25,7 +25,8 @@ public:
     removal remove(std::span<const std::byte> prefix) noexcept;
 
     /// Whether some prefix in the set begins `message`. The empty prefix begins every message.
-    bool matches(std::span<const std::byte> message) const noexcept {
+    bool matches(std::span<const std::byte> message) const noexcept
+    {
         for (auto* at = &tree_.root(); at != nullptr; at = at->next_on_path(message)) {
             if (at->holds_value()) {
                 return true;
@@ -44,7 +45,8 @@ public:
     /// a std::span<const std::byte> valid during the call and a std::size_t. `visit` must not
     /// change the set.
     template <class F>
-    void for_each(F&& visit) const {
+    void for_each(F&& visit) const
+    {
         tree_.for_each([&](const tree::node& at) { visit(at.key(), at.value); });
     }
 

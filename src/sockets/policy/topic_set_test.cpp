@@ -16,17 +16,20 @@
 namespace zlink::sockets {
 namespace {
 
-std::span<const std::byte> bytes(std::string_view text) {
+std::span<const std::byte> bytes(std::string_view text)
+{
     return std::as_bytes(std::span{text.data(), text.size()});
 }
 
-std::string text(std::span<const std::byte> from) {
+std::string text(std::span<const std::byte> from)
+{
     return {reinterpret_cast<const char*>(from.data()), from.size()};
 }
 
 using contents = std::vector<std::pair<std::string, std::size_t>>;
 
-contents contents_of(const topic_set& topics) {
+contents contents_of(const topic_set& topics)
+{
     contents all;
     topics.for_each([&](std::span<const std::byte> prefix, std::size_t count) {
         all.emplace_back(text(prefix), count);
@@ -38,12 +41,14 @@ contents contents_of(const topic_set& topics) {
 struct naive_topic_set {
     std::map<std::string, std::size_t> counts;
 
-    bool matches(std::string_view message) const {
+    bool matches(std::string_view message) const
+    {
         return std::any_of(counts.begin(), counts.end(),
                            [&](const auto& entry) { return message.starts_with(entry.first); });
     }
 
-    topic_set::removal remove(const std::string& prefix) {
+    topic_set::removal remove(const std::string& prefix)
+    {
         const auto found = counts.find(prefix);
         if (found == counts.end()) {
             return topic_set::removal::unknown;
@@ -55,7 +60,8 @@ struct naive_topic_set {
         return topic_set::removal::last;
     }
 
-    std::size_t total() const {
+    std::size_t total() const
+    {
         std::size_t sum = 0;
         for (const auto& [prefix, count] : counts) {
             sum += count;
@@ -64,7 +70,8 @@ struct naive_topic_set {
     }
 };
 
-std::string random_text(std::mt19937& random, unsigned letters, std::size_t longest) {
+std::string random_text(std::mt19937& random, unsigned letters, std::size_t longest)
+{
     std::string result(random() % (longest + 1), '\0');
     for (char& letter : result) {
         letter = static_cast<char>(random() % letters);
@@ -72,7 +79,8 @@ std::string random_text(std::mt19937& random, unsigned letters, std::size_t long
     return result;
 }
 
-void compare_with_model(unsigned seed, unsigned letters, std::size_t longest, int steps) {
+void compare_with_model(unsigned seed, unsigned letters, std::size_t longest, int steps)
+{
     std::mt19937 random{seed};
     topic_set topics;
     naive_topic_set model;
@@ -109,7 +117,8 @@ void compare_with_model(unsigned seed, unsigned letters, std::size_t longest, in
     EXPECT_EQ(topics.node_count(), 0U);
 }
 
-TEST(topic_set, matches_nothing_when_empty) {
+TEST(topic_set, matches_nothing_when_empty)
+{
     const topic_set topics;
     EXPECT_FALSE(topics.matches(bytes("")));
     EXPECT_FALSE(topics.matches(bytes("a")));
@@ -117,7 +126,8 @@ TEST(topic_set, matches_nothing_when_empty) {
     EXPECT_EQ(topics.total_count(), 0U);
 }
 
-TEST(topic_set, matches_messages_that_begin_with_a_prefix) {
+TEST(topic_set, matches_messages_that_begin_with_a_prefix)
+{
     topic_set topics;
     EXPECT_TRUE(topics.add(bytes("weather.oslo")));
     EXPECT_TRUE(topics.add(bytes("weather.rome")));
@@ -129,7 +139,8 @@ TEST(topic_set, matches_messages_that_begin_with_a_prefix) {
     EXPECT_FALSE(topics.matches(bytes("")));
 }
 
-TEST(topic_set, matches_everything_with_the_empty_prefix) {
+TEST(topic_set, matches_everything_with_the_empty_prefix)
+{
     topic_set topics;
     EXPECT_TRUE(topics.add({}));
     EXPECT_TRUE(topics.matches({}));
@@ -139,7 +150,8 @@ TEST(topic_set, matches_everything_with_the_empty_prefix) {
     EXPECT_FALSE(topics.matches(bytes("anything")));
 }
 
-TEST(topic_set, counts_identical_prefixes) {
+TEST(topic_set, counts_identical_prefixes)
+{
     topic_set topics;
     EXPECT_TRUE(topics.add(bytes("a")));
     EXPECT_FALSE(topics.add(bytes("a")));
@@ -152,7 +164,8 @@ TEST(topic_set, counts_identical_prefixes) {
     EXPECT_EQ(topics.remove(bytes("a")), topic_set::removal::unknown);
 }
 
-TEST(topic_set, does_not_know_parts_of_its_prefixes) {
+TEST(topic_set, does_not_know_parts_of_its_prefixes)
+{
     topic_set topics;
     topics.add(bytes("abcd"));
     topics.add(bytes("abxy"));
@@ -162,7 +175,8 @@ TEST(topic_set, does_not_know_parts_of_its_prefixes) {
     EXPECT_EQ(topics.unique_count(), 2U);
 }
 
-TEST(topic_set, visits_prefixes_in_order_with_their_counts) {
+TEST(topic_set, visits_prefixes_in_order_with_their_counts)
+{
     topic_set topics;
     for (const char* const prefix : {"b", "abc", "", "ab", "\xff", "abd", "ab"}) {
         topics.add(bytes(prefix));
@@ -171,7 +185,8 @@ TEST(topic_set, visits_prefixes_in_order_with_their_counts) {
     EXPECT_EQ(contents_of(topics), expected);
 }
 
-TEST(topic_set, tells_all_byte_values_apart) {
+TEST(topic_set, tells_all_byte_values_apart)
+{
     topic_set topics;
     for (int value = 255; value >= 0; --value) {
         EXPECT_TRUE(topics.add(bytes(std::string{'\0', static_cast<char>(value)})));
@@ -187,7 +202,8 @@ TEST(topic_set, tells_all_byte_values_apart) {
     }
 }
 
-TEST(topic_set, keeps_its_own_copy_of_a_prefix) {
+TEST(topic_set, keeps_its_own_copy_of_a_prefix)
+{
     topic_set topics;
     std::string prefix = "first";
     topics.add(bytes(prefix));
@@ -197,7 +213,8 @@ TEST(topic_set, keeps_its_own_copy_of_a_prefix) {
 }
 
 // The node that joins two branches must survive the removal of either of them.
-TEST(topic_set, keeps_matching_after_a_neighbour_is_removed) {
+TEST(topic_set, keeps_matching_after_a_neighbour_is_removed)
+{
     for (const bool newest_first : {false, true}) {
         topic_set topics;
         std::vector<std::string> prefixes{"abcdef1", "abcdef2", "abcd3", "abcd", "ab4", "abcdef"};
@@ -218,7 +235,8 @@ TEST(topic_set, keeps_matching_after_a_neighbour_is_removed) {
     }
 }
 
-TEST(topic_set, handles_prefixes_of_a_megabyte) {
+TEST(topic_set, handles_prefixes_of_a_megabyte)
+{
     const std::string long_prefix(1'000'000, 'x');
     const std::string other = long_prefix.substr(1) + 'y';
     topic_set topics;
@@ -234,7 +252,8 @@ TEST(topic_set, handles_prefixes_of_a_megabyte) {
 }
 
 // One node per level: the worst case for everything that walks up or down.
-TEST(topic_set, handles_deeply_nested_prefixes) {
+TEST(topic_set, handles_deeply_nested_prefixes)
+{
     constexpr std::size_t depth = 2'000;
     const std::string longest(depth, 'n');
     topic_set topics;
@@ -255,15 +274,18 @@ TEST(topic_set, handles_deeply_nested_prefixes) {
     EXPECT_TRUE(topics.matches(bytes(longest)));
 }
 
-TEST(topic_set, agrees_with_the_model_on_dense_prefixes) {
+TEST(topic_set, agrees_with_the_model_on_dense_prefixes)
+{
     compare_with_model(1, 2, 6, 20'000);
 }
 
-TEST(topic_set, agrees_with_the_model_on_longer_prefixes) {
+TEST(topic_set, agrees_with_the_model_on_longer_prefixes)
+{
     compare_with_model(2, 3, 40, 6'000);
 }
 
-TEST(topic_set, agrees_with_the_model_on_all_byte_values) {
+TEST(topic_set, agrees_with_the_model_on_all_byte_values)
+{
     compare_with_model(3, 256, 2, 6'000);
 }
 

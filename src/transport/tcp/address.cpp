@@ -2,8 +2,8 @@
 #include "transport/tcp/address.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <charconv>
 #include <cerrno>
+#include <charconv>
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
@@ -115,8 +115,7 @@ error_code check_connect(std::string_view address)
     const auto port = parse_port(target->port);
     if (!port || *port == 0)
         return invalid;
-    if (target->host.front() == '_' ||
-        target->host.find_first_of(" /\t") != std::string::npos)
+    if (target->host.front() == '_' || target->host.find_first_of(" /\t") != std::string::npos)
         return invalid;
     return {};
 }
@@ -155,7 +154,8 @@ std::string endpoint_text(const ip::tcp::endpoint& endpoint)
 {
     const std::string host = endpoint.address().to_string();
     const std::string port = std::to_string(endpoint.port());
-    return endpoint.address().is_v6() ? "tcp://[" + host + "]:" + port : "tcp://" + host + ":" + port;
+    return endpoint.address().is_v6() ? "tcp://[" + host + "]:" + port
+                                      : "tcp://" + host + ":" + port;
 }
 
 } // namespace zlink::transport::tcp_address

@@ -48,7 +48,8 @@ error_code prepare(int fd, const options& settings)
     if (family == AF_INET6)
         set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
     if (settings.type_of_service > 0)
-        set_int(fd, family == AF_INET6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
+        set_int(fd,
+                family == AF_INET6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
                 family == AF_INET6 ? IPV6_TCLASS : IP_TOS, settings.type_of_service);
     if (!settings.bind_to_device.empty() &&
         ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, settings.bind_to_device.data(),
@@ -101,8 +102,8 @@ std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
     if (settings.listening_fd >= 0)
         return listen_on_given(io, {AF_INET, AF_INET6}, kind, settings, error);
     // A source part, as connect addresses may have, means nothing here.
-    const auto endpoint = tcp_address::resolve_local(tcp_address::split_source(address).target,
-                                                     settings.ipv6, error);
+    const auto endpoint =
+        tcp_address::resolve_local(tcp_address::split_source(address).target, settings.ipv6, error);
     if (error)
         return nullptr;
     return listen_on(io, endpoint, kind, settings, nullptr, error);
@@ -113,8 +114,7 @@ class tcp_connect final : public connect_attempt, public std::enable_shared_from
 public:
     tcp_connect(asio::io_context& io, const options& settings, connect_handler handler)
         : io_(io), resolver_(io), settings_(settings), handler_(std::move(handler))
-    {
-    }
+    {}
 
     void start(std::string_view address)
     {
@@ -131,8 +131,7 @@ public:
         error_code not_numeric;
         const auto literal = asio::ip::make_address(target->host, not_numeric);
         if (!not_numeric) {
-            candidates_.emplace_back(literal,
-                                     static_cast<std::uint16_t>(std::stoi(target->port)));
+            candidates_.emplace_back(literal, static_cast<std::uint16_t>(std::stoi(target->port)));
             return next({});
         }
         auto resolved = [self](const error_code& error, tcp::resolver::results_type results) {
@@ -164,15 +163,14 @@ private:
         if (tried_ == candidates_.size())
             return finish(last ? last : error_code(asio::error::host_not_found), nullptr);
         const generic_endpoint source(source_);
-        current_ = connect_to(io_, candidates_[tried_++], has_source_ ? &source : nullptr, kind,
-                              settings_,
-                              [self = shared_from_this()](const error_code& error,
-                                                          std::unique_ptr<stream> connected) {
-                                  if (error && error != asio::error::operation_aborted &&
-                                      self->handler_)
-                                      return self->next(error);
-                                  self->finish(error, std::move(connected));
-                              });
+        current_ =
+            connect_to(io_, candidates_[tried_++], has_source_ ? &source : nullptr, kind, settings_,
+                       [self = shared_from_this()](const error_code& error,
+                                                   std::unique_ptr<stream> connected) {
+                           if (error && error != asio::error::operation_aborted && self->handler_)
+                               return self->next(error);
+                           self->finish(error, std::move(connected));
+                       });
     }
 
     void finish(const error_code& error, std::unique_ptr<stream> connected)
