@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zlink::core {
@@ -194,7 +195,7 @@ TEST_P(Traffic, arrives_whole_and_in_order_however_it_is_cut)
             sender_.rollback();
         }
         if (random_() % 5 == 0) {
-            const std::byte ping[] = {std::byte{4}, std::byte{7},   std::byte{4},
+            const std::byte ping[] = {std::byte{4},   std::byte{7},   std::byte{4},
                                       std::byte{'P'}, std::byte{'I'}, std::byte{'N'},
                                       std::byte{'G'}, std::byte{0},   std::byte{0}};
             outbound_.send_control(ping);

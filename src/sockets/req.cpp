@@ -71,10 +71,9 @@ public:
 
     void received() override
     {
-        core::frame part;
-        if (state_ != state::receiving || !in_.peek(part))
+        if (state_ != state::receiving)
             return;
-        if (!part.more()) {
+        if (!in_.more()) {
             state_ = state::idle;
             asked_ = nullptr;
         }

@@ -94,12 +94,7 @@ public:
             id_given_ = in_.last() != nullptr;
             return;
         }
-        core::frame part;
-        if (!in_.peek(part)) {
-            id_given_ = false;
-            return;
-        }
-        id_given_ = part.more();
+        id_given_ = in_.last() != nullptr && in_.more();
         in_.pop();
     }
 

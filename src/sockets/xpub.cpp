@@ -183,7 +183,7 @@ void xpub::received()
 {
     if (upstream_.empty())
         return;
-    if (manual_ && upstream_.front().number != no_pipe) {
+    if (manual_) { // no_pipe: whoever asked is gone, and nobody else is meant
         last_number_ = upstream_.front().number;
         send_to_last_ = last_value_ && !upstream_.front().data.empty() &&
                         upstream_.front().data.front() == '\1';

@@ -181,10 +181,22 @@ public:
     void cancel() noexcept override { finish(asio::error::operation_aborted); }
 
 private:
-    void finish(const error_code& error)
+    // Where nobody listens on a port of the ephemeral range the kernel may connect a socket to
+    // itself, which would also keep the port from whoever is to listen there.
+    bool connected_to_itself() const
+    {
+        error_code error;
+        const auto local = socket_.local_endpoint(error);
+        return !error && local.protocol().family() != AF_UNIX &&
+               local == socket_.remote_endpoint(error) && !error;
+    }
+
+    void finish(error_code error)
     {
         if (!handler_)
             return;
+        if (!error && connected_to_itself())
+            error = system_error(ECONNREFUSED);
         const connect_handler handler = std::exchange(handler_, nullptr);
         timer_.cancel();
         if (error) {

@@ -15,7 +15,8 @@
 
 namespace {
 
-TEST(header_constants, socket_types) {
+TEST(header_constants, socket_types)
+{
     EXPECT_EQ(ZMQ_PAIR, 0);
     EXPECT_EQ(ZMQ_PUB, 1);
     EXPECT_EQ(ZMQ_SUB, 2);
@@ -41,7 +42,8 @@ TEST(header_constants, socket_types) {
     EXPECT_EQ(ZMQ_CHANNEL, 20);
 }
 
-TEST(header_constants, context_options) {
+TEST(header_constants, context_options)
+{
     EXPECT_EQ(ZMQ_IO_THREADS, 1);
     EXPECT_EQ(ZMQ_MAX_SOCKETS, 2);
     EXPECT_EQ(ZMQ_SOCKET_LIMIT, 3);
@@ -61,7 +63,8 @@ TEST(header_constants, context_options) {
     EXPECT_EQ(ZMQ_THREAD_SCHED_POLICY_DFLT, -1);
 }
 
-TEST(header_constants, socket_options) {
+TEST(header_constants, socket_options)
+{
     EXPECT_EQ(ZMQ_AFFINITY, 4);
     EXPECT_EQ(ZMQ_ROUTING_ID, 5);
     EXPECT_EQ(ZMQ_SUBSCRIBE, 6);
@@ -138,7 +141,8 @@ TEST(header_constants, socket_options) {
     EXPECT_EQ(ZMQ_BINDTODEVICE, 92);
 }
 
-TEST(header_constants, draft_socket_options) {
+TEST(header_constants, draft_socket_options)
+{
     EXPECT_EQ(ZMQ_ZAP_ENFORCE_DOMAIN, 93);
     EXPECT_EQ(ZMQ_LOOPBACK_FASTPATH, 94);
     EXPECT_EQ(ZMQ_METADATA, 95);
@@ -173,7 +177,8 @@ TEST(header_constants, draft_socket_options) {
     EXPECT_EQ(ZMQ_NORM_PUSH, 124);
 }
 
-TEST(header_constants, deprecated_socket_options) {
+TEST(header_constants, deprecated_socket_options)
+{
     EXPECT_EQ(ZMQ_IPV4ONLY, 31);
     EXPECT_EQ(ZMQ_TCP_ACCEPT_FILTER, 38);
     EXPECT_EQ(ZMQ_IPC_FILTER_PID, 58);
@@ -186,7 +191,8 @@ TEST(header_constants, deprecated_socket_options) {
     EXPECT_EQ(ZMQ_ROUTER_BEHAVIOR, 33);
 }
 
-TEST(header_constants, option_values) {
+TEST(header_constants, option_values)
+{
     EXPECT_EQ(ZMQ_NULL, 0);
     EXPECT_EQ(ZMQ_PLAIN, 1);
     EXPECT_EQ(ZMQ_CURVE, 2);
@@ -206,7 +212,8 @@ TEST(header_constants, option_values) {
     EXPECT_EQ(ZMQ_NORM_CCE_ECNONLY, 4);
 }
 
-TEST(header_constants, messages_and_flags) {
+TEST(header_constants, messages_and_flags)
+{
     EXPECT_EQ(ZMQ_DONTWAIT, 1);
     EXPECT_EQ(ZMQ_NOBLOCK, 1);
     EXPECT_EQ(ZMQ_SNDMORE, 2);
@@ -224,7 +231,8 @@ TEST(header_constants, messages_and_flags) {
     EXPECT_EQ(ZMQ_QUEUE, 3);
 }
 
-TEST(header_constants, events) {
+TEST(header_constants, events)
+{
     EXPECT_EQ(ZMQ_EVENT_CONNECTED, 0x0001);
     EXPECT_EQ(ZMQ_EVENT_CONNECT_DELAYED, 0x0002);
     EXPECT_EQ(ZMQ_EVENT_CONNECT_RETRIED, 0x0004);
@@ -248,7 +256,8 @@ TEST(header_constants, events) {
     EXPECT_EQ(ZMQ_CURRENT_EVENT_VERSION_DRAFT, 2);
 }
 
-TEST(header_constants, protocol_errors) {
+TEST(header_constants, protocol_errors)
+{
     EXPECT_EQ(ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED, 0x10000000);
     EXPECT_EQ(ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND, 0x10000001);
     EXPECT_EQ(ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_SEQUENCE, 0x10000002);
@@ -272,14 +281,16 @@ TEST(header_constants, protocol_errors) {
     EXPECT_EQ(ZMQ_PROTOCOL_ERROR_WS_UNSPECIFIED, 0x30000000);
 }
 
-TEST(header_constants, message_property_names) {
+TEST(header_constants, message_property_names)
+{
     EXPECT_EQ(std::string(ZMQ_MSG_PROPERTY_ROUTING_ID), "Routing-Id");
     EXPECT_EQ(std::string(ZMQ_MSG_PROPERTY_SOCKET_TYPE), "Socket-Type");
     EXPECT_EQ(std::string(ZMQ_MSG_PROPERTY_USER_ID), "User-Id");
     EXPECT_EQ(std::string(ZMQ_MSG_PROPERTY_PEER_ADDRESS), "Peer-Address");
 }
 
-TEST(header_constants, version) {
+TEST(header_constants, version)
+{
     EXPECT_EQ(ZMQ_VERSION_MAJOR, 4);
     EXPECT_EQ(ZMQ_VERSION_MINOR, 3);
     EXPECT_EQ(ZMQ_VERSION_PATCH, 5);
@@ -292,7 +303,8 @@ TEST(header_constants, version) {
 #endif
 }
 
-TEST(header_errno, own_values) {
+TEST(header_errno, own_values)
+{
     EXPECT_EQ(ZMQ_HAUSNUMERO, 156384712);
     EXPECT_EQ(EFSM, 156384763);
     EXPECT_EQ(ENOCOMPATPROTO, 156384764);
@@ -301,7 +313,8 @@ TEST(header_errno, own_values) {
 }
 
 #if defined __linux__
-TEST(header_errno, values_of_the_platform_win) {
+TEST(header_errno, values_of_the_platform_win)
+{
     for (const int value :
          {ENOTSUP, EPROTONOSUPPORT, ENOBUFS, ENETDOWN, EADDRINUSE, EADDRNOTAVAIL, ECONNREFUSED,
           EINPROGRESS, ENOTSOCK, EMSGSIZE, EAFNOSUPPORT, ENETUNREACH, ECONNABORTED, ECONNRESET,
@@ -311,12 +324,14 @@ TEST(header_errno, values_of_the_platform_win) {
 }
 #endif
 
-TEST(header_layout, message) {
+TEST(header_layout, message)
+{
     EXPECT_EQ(sizeof(zmq_msg_t), 64u);
     EXPECT_EQ(alignof(zmq_msg_t), alignof(void*));
 }
 
-TEST(header_layout, pollitem) {
+TEST(header_layout, pollitem)
+{
 #if defined _WIN64
     EXPECT_EQ(sizeof(zmq_fd_t), 8u);
     EXPECT_EQ(sizeof(zmq_pollitem_t), 24u);
@@ -330,7 +345,8 @@ TEST(header_layout, pollitem) {
     EXPECT_EQ(offsetof(zmq_pollitem_t, revents), sizeof(void*) + sizeof(zmq_fd_t) + 2);
 }
 
-TEST(header_layout, poller_event) {
+TEST(header_layout, poller_event)
+{
     EXPECT_EQ(sizeof(zmq_poller_event_t), 4 * sizeof(void*));
     EXPECT_EQ(offsetof(zmq_poller_event_t, socket), 0u);
     EXPECT_EQ(offsetof(zmq_poller_event_t, fd), sizeof(void*));

@@ -29,7 +29,8 @@ using namespace std::chrono_literals;
 
 // ---- version, errors, capabilities
 
-TEST(version, is_that_of_the_header) {
+TEST(version, is_that_of_the_header)
+{
     int major = 0;
     int minor = 0;
     int patch = 0;
@@ -39,14 +40,16 @@ TEST(version, is_that_of_the_header) {
     EXPECT_EQ(patch, 5);
 }
 
-TEST(version_misuse, skips_null_pointers) {
+TEST(version_misuse, skips_null_pointers)
+{
     int minor = 0;
     zmq_version(nullptr, &minor, nullptr);
     EXPECT_EQ(minor, 3);
     zmq_version(nullptr, nullptr, nullptr);
 }
 
-TEST(errors, zmq_errno_is_the_errno_of_the_calling_thread) {
+TEST(errors, zmq_errno_is_the_errno_of_the_calling_thread)
+{
     errno = EFSM;
     EXPECT_EQ(zmq_errno(), EFSM);
     int seen_elsewhere = -1;
@@ -58,7 +61,8 @@ TEST(errors, zmq_errno_is_the_errno_of_the_calling_thread) {
     EXPECT_EQ(zmq_errno(), EFSM);
 }
 
-TEST(errors, own_numbers_have_own_texts) {
+TEST(errors, own_numbers_have_own_texts)
+{
     EXPECT_STREQ(zmq_strerror(EFSM), "Operation cannot be accomplished in current state");
     EXPECT_STREQ(zmq_strerror(ENOCOMPATPROTO),
                  "The protocol is not compatible with the socket type");
@@ -67,36 +71,42 @@ TEST(errors, own_numbers_have_own_texts) {
     EXPECT_STREQ(zmq_strerror(EHOSTUNREACH), "Host unreachable");
 }
 
-TEST(errors, other_numbers_have_the_texts_of_the_system) {
+TEST(errors, other_numbers_have_the_texts_of_the_system)
+{
     for (const int number : {0, EAGAIN, EINVAL, EFAULT, ENOTSOCK, EADDRINUSE, -1, 99999}) {
         const std::string expected = std::strerror(number);
         EXPECT_EQ(zmq_strerror(number), expected) << number;
     }
 }
 
-TEST(capabilities, ipc_is_there) {
+TEST(capabilities, ipc_is_there)
+{
     EXPECT_EQ(zmq_has("ipc"), 1);
 }
 
-TEST(capabilities, unknown_names_are_not) {
+TEST(capabilities, unknown_names_are_not)
+{
     for (const auto* name : {"", "tcp", "inproc", "ws", "IPC", "ipc ", "nonsense"}) {
         EXPECT_EQ(zmq_has(name), 0) << name;
     }
 }
 
-TEST(capabilities_own, those_never_built_are_not) {
+TEST(capabilities_own, those_never_built_are_not)
+{
     for (const auto* name : {"pgm", "tipc", "norm", "gssapi", "vmci"}) {
         EXPECT_EQ(zmq_has(name), 0) << name;
     }
 }
 
-TEST(capabilities_misuse, null_is_not) {
+TEST(capabilities_misuse, null_is_not)
+{
     EXPECT_EQ(zmq_has(nullptr), 0);
 }
 
 // ---- atomic counters
 
-TEST(atomic_counter, counts) {
+TEST(atomic_counter, counts)
+{
     void* counter = zmq_atomic_counter_new();
     ASSERT_NE(counter, nullptr);
     EXPECT_EQ(zmq_atomic_counter_value(counter), 0);
@@ -114,7 +124,8 @@ TEST(atomic_counter, counts) {
     EXPECT_EQ(counter, nullptr);
 }
 
-TEST(atomic_counter, loses_nothing_between_threads) {
+TEST(atomic_counter, loses_nothing_between_threads)
+{
     constexpr int rounds = 20'000;
     constexpr int workers = 4;
     void* counter = zmq_atomic_counter_new();
@@ -148,7 +159,8 @@ TEST(atomic_counter, loses_nothing_between_threads) {
     zmq_atomic_counter_destroy(&counter);
 }
 
-TEST(atomic_counter_misuse, null_does_no_harm) {
+TEST(atomic_counter_misuse, null_does_no_harm)
+{
     void* none = nullptr;
     zmq_atomic_counter_set(none, 3);
     EXPECT_EQ(zmq_atomic_counter_inc(none), 0);
@@ -160,7 +172,8 @@ TEST(atomic_counter_misuse, null_does_no_harm) {
 
 // ---- stopwatch and sleep
 
-TEST(stopwatch, measures_microseconds) {
+TEST(stopwatch, measures_microseconds)
+{
     const auto before = clock::now();
     void* watch = zmq_stopwatch_start();
     ASSERT_NE(watch, nullptr);
@@ -177,12 +190,14 @@ TEST(stopwatch, measures_microseconds) {
     EXPECT_LE(total_us, static_cast<unsigned long>(limit.count()) + 1);
 }
 
-TEST(stopwatch_misuse, null_reads_zero) {
+TEST(stopwatch_misuse, null_reads_zero)
+{
     EXPECT_EQ(zmq_stopwatch_intermediate(nullptr), 0u);
     EXPECT_EQ(zmq_stopwatch_stop(nullptr), 0u);
 }
 
-TEST(sleep, lasts_whole_seconds) {
+TEST(sleep, lasts_whole_seconds)
+{
     const auto before = clock::now();
     zmq_sleep(1);
     EXPECT_GE(clock::now() - before, 1s);
@@ -190,7 +205,8 @@ TEST(sleep, lasts_whole_seconds) {
     EXPECT_LT(clock::now() - before, 10s);
 }
 
-TEST(sleep, ends_early_when_a_signal_handler_runs) {
+TEST(sleep, ends_early_when_a_signal_handler_runs)
+{
     struct sigaction ignore_it {};
     struct sigaction previous {};
     ignore_it.sa_handler = [](int) {};
@@ -210,7 +226,8 @@ TEST(sleep, ends_early_when_a_signal_handler_runs) {
     sigaction(SIGUSR1, &previous, nullptr);
 }
 
-TEST(sleep_misuse, negative_returns_at_once) {
+TEST(sleep_misuse, negative_returns_at_once)
+{
     const auto before = clock::now();
     zmq_sleep(-5);
     EXPECT_LT(clock::now() - before, 5s);
@@ -218,7 +235,8 @@ TEST(sleep_misuse, negative_returns_at_once) {
 
 // ---- threads
 
-TEST(threads, run_the_function_with_its_argument) {
+TEST(threads, run_the_function_with_its_argument)
+{
     std::thread::id inside;
     void* thread = zmq_threadstart(
         [](void* arg) { *static_cast<std::thread::id*>(arg) = std::this_thread::get_id(); },
@@ -229,7 +247,8 @@ TEST(threads, run_the_function_with_its_argument) {
     EXPECT_NE(inside, std::this_thread::get_id());
 }
 
-TEST(threads, have_signals_blocked_and_leave_the_creators_mask_alone) {
+TEST(threads, have_signals_blocked_and_leave_the_creators_mask_alone)
+{
     sigset_t before;
     pthread_sigmask(SIG_SETMASK, nullptr, &before);
     sigset_t inside;
@@ -249,14 +268,16 @@ TEST(threads, have_signals_blocked_and_leave_the_creators_mask_alone) {
     }
 }
 
-TEST(threads_misuse, no_function_no_thread) {
+TEST(threads_misuse, no_function_no_thread)
+{
     errno = 0;
     EXPECT_EQ(zmq_threadstart(nullptr, nullptr), nullptr);
     EXPECT_EQ(errno, EFAULT);
     zmq_threadclose(nullptr);
 }
 
-TEST(threads_misuse, a_thread_may_close_itself) {
+TEST(threads_misuse, a_thread_may_close_itself)
+{
     // Static: the thread is on its own once it has closed its handle.
     static std::atomic<void*> own_handle{nullptr};
     static std::atomic<bool> survived{false};
@@ -279,7 +300,8 @@ TEST(threads_misuse, a_thread_may_close_itself) {
 }
 
 #if defined __GLIBC__
-TEST(threads_own, fail_with_an_errno_when_the_system_has_no_more) {
+TEST(threads_own, fail_with_an_errno_when_the_system_has_no_more)
+{
     pthread_attr_t usual;
     pthread_attr_t impossible;
     ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
@@ -313,7 +335,8 @@ const std::array<z85_vector, 5> z85_vectors{{
     {{0, 0, 0, 85}, "00010"},
 }};
 
-TEST(z85, encodes_the_vectors) {
+TEST(z85, encodes_the_vectors)
+{
     for (const auto& vector : z85_vectors) {
         std::array<char, 32> text{};
         text.fill('~');
@@ -324,7 +347,8 @@ TEST(z85, encodes_the_vectors) {
     }
 }
 
-TEST(z85, decodes_the_vectors) {
+TEST(z85, decodes_the_vectors)
+{
     for (const auto& vector : z85_vectors) {
         std::vector<std::uint8_t> bytes(vector.bytes.size() + 1, 0xAA);
         EXPECT_EQ(zmq_z85_decode(bytes.data(), vector.text.c_str()), bytes.data());
@@ -334,14 +358,16 @@ TEST(z85, decodes_the_vectors) {
     }
 }
 
-TEST(z85, of_nothing_is_an_empty_text) {
+TEST(z85, of_nothing_is_an_empty_text)
+{
     char text = '~';
     const std::uint8_t nothing = 0;
     EXPECT_EQ(zmq_z85_encode(&text, &nothing, 0), &text);
     EXPECT_EQ(text, '\0');
 }
 
-TEST(z85, comes_back_from_text) {
+TEST(z85, comes_back_from_text)
+{
     std::mt19937 random(85);
     for (std::size_t size = 4; size <= 64; size += 4) {
         std::vector<std::uint8_t> bytes(size);
@@ -356,7 +382,8 @@ TEST(z85, comes_back_from_text) {
     }
 }
 
-TEST(z85, refuses_sizes_that_are_no_multiple) {
+TEST(z85, refuses_sizes_that_are_no_multiple)
+{
     std::array<char, 32> text{};
     const std::array<std::uint8_t, 8> bytes{};
     for (const std::size_t size : {1u, 2u, 3u, 5u, 7u}) {
@@ -366,7 +393,8 @@ TEST(z85, refuses_sizes_that_are_no_multiple) {
     }
 }
 
-TEST(z85, refuses_malformed_text) {
+TEST(z85, refuses_malformed_text)
+{
     std::array<std::uint8_t, 32> bytes{};
     for (const auto* text : {"", "abc", "abcd", "abcdef", "abc\"e", "abc e",
                              "abc\x7F"
@@ -380,7 +408,8 @@ TEST(z85, refuses_malformed_text) {
     }
 }
 
-TEST(z85_misuse, refuses_null) {
+TEST(z85_misuse, refuses_null)
+{
     std::array<std::uint8_t, 8> bytes{};
     std::array<char, 16> text{};
     errno = 0;
@@ -401,12 +430,14 @@ TEST(z85_misuse, refuses_null) {
 
 /// Calls `function` and gives back the errno it left if it failed with `failure`, else 0.
 template <typename Result, typename Function>
-int error_of(Result failure, Function function) {
+int error_of(Result failure, Function function)
+{
     errno = 0;
     return function() == failure ? errno : 0;
 }
 
-TEST(not_served, proxies_check_their_sockets_first) {
+TEST(not_served, proxies_check_their_sockets_first)
+{
     char some = 0;
     void* const it = &some;
     EXPECT_EQ(error_of(-1, [&] { return zmq_proxy(nullptr, it, nullptr); }), EFAULT);
@@ -420,7 +451,8 @@ TEST(not_served, proxies_check_their_sockets_first) {
     EXPECT_EQ(error_of(-1, [&] { return zmq_proxy_steerable(it, it, nullptr, nullptr); }), ENOTSUP);
 }
 
-TEST(not_served, monitor_and_curve_say_so) {
+TEST(not_served, monitor_and_curve_say_so)
+{
     void* const it = nullptr;
     EXPECT_EQ(error_of(-1, [&] { return zmq_socket_monitor(it, "inproc://m", 1); }), ENOTSUP);
     EXPECT_EQ(error_of(-1, [&] { return zmq_socket_monitor_versioned(it, "inproc://m", 1, 2, 0); }),
@@ -431,7 +463,8 @@ TEST(not_served, monitor_and_curve_say_so) {
     EXPECT_EQ(error_of(-1, [&] { return zmq_curve_public(key.data(), key.data()); }), ENOTSUP);
 }
 
-TEST(not_served, draft_socket_functions_say_so) {
+TEST(not_served, draft_socket_functions_say_so)
+{
     void* const it = nullptr;
     EXPECT_EQ(error_of(-1, [&] { return zmq_join(it, "g"); }), ENOTSUP);
     EXPECT_EQ(error_of(-1, [&] { return zmq_leave(it, "g"); }), ENOTSUP);
@@ -440,7 +473,8 @@ TEST(not_served, draft_socket_functions_say_so) {
     EXPECT_EQ(error_of(-1, [&] { return zmq_ppoll(nullptr, 0, 0, nullptr); }), ENOTSUP);
 }
 
-TEST(not_served, pollers_say_so) {
+TEST(not_served, pollers_say_so)
+{
     void* it = nullptr;
     zmq_poller_event_t event{};
     zmq_fd_t fd{};

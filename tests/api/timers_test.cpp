@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t hour_ms = 3'600'000;
 
-bool spin_until(const std::function<bool()>& done) {
+bool spin_until(const std::function<bool()>& done)
+{
     const auto deadline = clock::now() + 20s;
     while (!done()) {
         if (clock::now() > deadline) {
@@ -31,7 +32,8 @@ bool spin_until(const std::function<bool()>& done) {
     return true;
 }
 
-void spin_for(std::chrono::milliseconds duration) {
+void spin_for(std::chrono::milliseconds duration)
+{
     const auto end = clock::now() + duration;
     EXPECT_TRUE(spin_until([end] { return clock::now() >= end; }));
 }
@@ -41,25 +43,29 @@ protected:
     using action = std::function<void(int)>;
 
     void SetUp() override { ASSERT_NE(set, nullptr); }
-    void TearDown() override {
+    void TearDown() override
+    {
         if (set != nullptr) {
             EXPECT_EQ(zmq_timers_destroy(&set), 0);
         }
     }
 
     /// A timer that notes its id in `calls`.
-    int add_noting(std::size_t interval_ms) {
+    int add_noting(std::size_t interval_ms)
+    {
         return zmq_timers_add(
             set, interval_ms,
             [](int id, void* arg) { static_cast<std::vector<int>*>(arg)->push_back(id); }, &calls);
     }
     /// A timer that runs `what`, which must outlive it.
-    int add(std::size_t interval_ms, action& what) {
+    int add(std::size_t interval_ms, action& what)
+    {
         return zmq_timers_add(
             set, interval_ms, [](int id, void* arg) { (*static_cast<action*>(arg))(id); }, &what);
     }
     /// Executes until `calls` has at least `count` entries.
-    bool execute_until_calls(std::size_t count) {
+    bool execute_until_calls(std::size_t count)
+    {
         return spin_until([&] { return zmq_timers_execute(set) != 0 || calls.size() >= count; });
     }
 
@@ -69,14 +75,16 @@ protected:
 
 using timers_own = timers;
 
-TEST_F(timers, ids_count_up_and_are_never_used_again) {
+TEST_F(timers, ids_count_up_and_are_never_used_again)
+{
     EXPECT_EQ(add_noting(hour_ms), 1);
     EXPECT_EQ(add_noting(hour_ms), 2);
     EXPECT_EQ(zmq_timers_cancel(set, 2), 0);
     EXPECT_EQ(add_noting(hour_ms), 3);
 }
 
-TEST_F(timers, without_a_timer_there_is_no_timeout) {
+TEST_F(timers, without_a_timer_there_is_no_timeout)
+{
     errno = 0;
     EXPECT_EQ(zmq_timers_timeout(set), -1);
     EXPECT_EQ(errno, 0);
@@ -85,7 +93,8 @@ TEST_F(timers, without_a_timer_there_is_no_timeout) {
     EXPECT_EQ(zmq_timers_timeout(set), -1);
 }
 
-TEST_F(timers, timeout_is_that_of_the_earliest) {
+TEST_F(timers, timeout_is_that_of_the_earliest)
+{
     add_noting(2 * hour_ms);
     const int earliest = add_noting(hour_ms);
     add_noting(3 * hour_ms);
@@ -95,13 +104,15 @@ TEST_F(timers, timeout_is_that_of_the_earliest) {
     EXPECT_GT(zmq_timers_timeout(set), long{hour_ms});
 }
 
-TEST_F(timers, nothing_runs_before_it_is_due) {
+TEST_F(timers, nothing_runs_before_it_is_due)
+{
     add_noting(hour_ms);
     EXPECT_EQ(zmq_timers_execute(set), 0);
     EXPECT_TRUE(calls.empty());
 }
 
-TEST_F(timers, a_due_timer_has_timeout_zero_and_runs_once) {
+TEST_F(timers, a_due_timer_has_timeout_zero_and_runs_once)
+{
     const int id = add_noting(10);
     ASSERT_TRUE(spin_until([&] { return zmq_timers_timeout(set) == 0; }));
     EXPECT_TRUE(calls.empty()) << "only execute runs handlers";
@@ -109,7 +120,8 @@ TEST_F(timers, a_due_timer_has_timeout_zero_and_runs_once) {
     EXPECT_EQ(calls, std::vector{id});
 }
 
-TEST_F(timers, runs_again_and_again_not_faster_than_the_interval) {
+TEST_F(timers, runs_again_and_again_not_faster_than_the_interval)
+{
     const auto start = clock::now();
     const int id = add_noting(5);
     ASSERT_TRUE(execute_until_calls(4));
@@ -118,14 +130,16 @@ TEST_F(timers, runs_again_and_again_not_faster_than_the_interval) {
     EXPECT_GE(clock::now() - start, 4 * 5ms - 1ms);
 }
 
-TEST_F(timers, missed_intervals_are_not_made_up_for) {
+TEST_F(timers, missed_intervals_are_not_made_up_for)
+{
     const int id = add_noting(5);
     spin_for(40ms);
     EXPECT_EQ(zmq_timers_execute(set), 0);
     EXPECT_EQ(calls, std::vector{id});
 }
 
-TEST_F(timers, due_timers_run_in_the_order_of_becoming_due) {
+TEST_F(timers, due_timers_run_in_the_order_of_becoming_due)
+{
     const int third = add_noting(120);
     const int first = add_noting(20);
     const int second = add_noting(70);
@@ -134,7 +148,8 @@ TEST_F(timers, due_timers_run_in_the_order_of_becoming_due) {
     EXPECT_EQ(calls, (std::vector{first, second, third}));
 }
 
-TEST_F(timers, unknown_ids_are_refused) {
+TEST_F(timers, unknown_ids_are_refused)
+{
     add_noting(hour_ms);
     for (const int id : {0, -1, 99}) {
         errno = 0;
@@ -149,7 +164,8 @@ TEST_F(timers, unknown_ids_are_refused) {
     }
 }
 
-TEST_F(timers, set_interval_counts_from_now) {
+TEST_F(timers, set_interval_counts_from_now)
+{
     const int id = add_noting(hour_ms);
     EXPECT_EQ(zmq_timers_set_interval(set, id, 2 * hour_ms), 0);
     EXPECT_GT(zmq_timers_timeout(set), long{hour_ms});
@@ -158,7 +174,8 @@ TEST_F(timers, set_interval_counts_from_now) {
     ASSERT_TRUE(execute_until_calls(2)) << "the new interval stays";
 }
 
-TEST_F(timers, reset_starts_the_interval_anew) {
+TEST_F(timers, reset_starts_the_interval_anew)
+{
     const int id = add_noting(hour_ms);
     spin_for(100ms);
     const long before_ms = zmq_timers_timeout(set);
@@ -166,7 +183,8 @@ TEST_F(timers, reset_starts_the_interval_anew) {
     EXPECT_GT(zmq_timers_timeout(set), before_ms);
 }
 
-TEST_F(timers, a_timer_may_cancel_itself) {
+TEST_F(timers, a_timer_may_cancel_itself)
+{
     action stop = [&](int id) {
         calls.push_back(id);
         EXPECT_EQ(zmq_timers_cancel(set, id), 0);
@@ -179,7 +197,8 @@ TEST_F(timers, a_timer_may_cancel_itself) {
     EXPECT_EQ(calls.size(), 1u);
 }
 
-TEST_F(timers, null_and_garbage_are_refused) {
+TEST_F(timers, null_and_garbage_are_refused)
+{
     std::array<std::max_align_t, 16> garbage{};
     for (void* bad : {static_cast<void*>(nullptr), static_cast<void*>(garbage.data())}) {
         errno = 0;
@@ -208,13 +227,15 @@ TEST_F(timers, null_and_garbage_are_refused) {
     EXPECT_EQ(errno, EFAULT);
 }
 
-TEST_F(timers, destroy_clears_the_handle) {
+TEST_F(timers, destroy_clears_the_handle)
+{
     add_noting(hour_ms);
     EXPECT_EQ(zmq_timers_destroy(&set), 0);
     EXPECT_EQ(set, nullptr);
 }
 
-TEST_F(timers_own, destroying_nothing_is_refused) {
+TEST_F(timers_own, destroying_nothing_is_refused)
+{
     void* none = nullptr;
     errno = 0;
     EXPECT_EQ(zmq_timers_destroy(&none), -1);
@@ -224,7 +245,8 @@ TEST_F(timers_own, destroying_nothing_is_refused) {
     EXPECT_EQ(errno, EFAULT);
 }
 
-TEST_F(timers_own, a_cancelled_timer_is_unknown_at_once) {
+TEST_F(timers_own, a_cancelled_timer_is_unknown_at_once)
+{
     const int id = add_noting(hour_ms);
     EXPECT_EQ(zmq_timers_cancel(set, id), 0);
     EXPECT_EQ(zmq_timers_cancel(set, id), -1);
@@ -238,7 +260,8 @@ TEST_F(timers_own, a_cancelled_timer_is_unknown_at_once) {
     EXPECT_EQ(zmq_timers_timeout(set), -1);
 }
 
-TEST_F(timers_own, interval_zero_runs_once_per_execute) {
+TEST_F(timers_own, interval_zero_runs_once_per_execute)
+{
     const int one = add_noting(0);
     const int two = add_noting(0);
     for (int round = 1; round <= 3; ++round) {
@@ -249,7 +272,8 @@ TEST_F(timers_own, interval_zero_runs_once_per_execute) {
     }
 }
 
-TEST_F(timers_own, a_handler_may_cancel_another_due_timer) {
+TEST_F(timers_own, a_handler_may_cancel_another_due_timer)
+{
     int victim = 0;
     action kill = [&](int id) {
         calls.push_back(id);
@@ -261,7 +285,8 @@ TEST_F(timers_own, a_handler_may_cancel_another_due_timer) {
     EXPECT_EQ(calls, std::vector{killer});
 }
 
-TEST_F(timers_own, a_timer_added_by_a_handler_waits_for_the_next_execute) {
+TEST_F(timers_own, a_timer_added_by_a_handler_waits_for_the_next_execute)
+{
     action breed = [&](int id) {
         calls.push_back(id);
         add_noting(0);
@@ -274,7 +299,8 @@ TEST_F(timers_own, a_timer_added_by_a_handler_waits_for_the_next_execute) {
     EXPECT_EQ(calls, (std::vector{parent, parent + 1}));
 }
 
-TEST_F(timers_own, a_handler_may_change_its_own_timer) {
+TEST_F(timers_own, a_handler_may_change_its_own_timer)
+{
     action slow_down = [&](int id) {
         calls.push_back(id);
         EXPECT_EQ(zmq_timers_reset(set, id), 0);
@@ -287,7 +313,8 @@ TEST_F(timers_own, a_handler_may_change_its_own_timer) {
     EXPECT_GT(zmq_timers_timeout(set), long{hour_ms} - 60'000);
 }
 
-TEST_F(timers_own, a_handler_may_put_off_another_due_timer) {
+TEST_F(timers_own, a_handler_may_put_off_another_due_timer)
+{
     int delayed = 0;
     action put_off = [&](int id) {
         calls.push_back(id);
@@ -299,7 +326,8 @@ TEST_F(timers_own, a_handler_may_put_off_another_due_timer) {
     EXPECT_EQ(calls, std::vector{id});
 }
 
-TEST_F(timers_own, a_handler_may_execute) {
+TEST_F(timers_own, a_handler_may_execute)
+{
     action nested = [&](int id) {
         calls.push_back(id);
         if (calls.size() < 3) {
@@ -311,7 +339,8 @@ TEST_F(timers_own, a_handler_may_execute) {
     EXPECT_EQ(calls, std::vector(3, id));
 }
 
-TEST_F(timers_own, a_handler_may_destroy_the_timers) {
+TEST_F(timers_own, a_handler_may_destroy_the_timers)
+{
     action destroy = [&](int id) {
         calls.push_back(id);
         EXPECT_EQ(zmq_timers_destroy(&set), 0);
@@ -323,14 +352,16 @@ TEST_F(timers_own, a_handler_may_destroy_the_timers) {
     EXPECT_EQ(calls, std::vector{id}) << "nothing runs after the end";
 }
 
-TEST_F(timers_own, huge_intervals_never_come) {
+TEST_F(timers_own, huge_intervals_never_come)
+{
     add_noting(std::numeric_limits<std::size_t>::max());
     EXPECT_GT(zmq_timers_timeout(set), long{hour_ms});
     EXPECT_EQ(zmq_timers_execute(set), 0);
     EXPECT_TRUE(calls.empty());
 }
 
-TEST_F(timers_own, waiting_the_timeout_out_is_enough) {
+TEST_F(timers_own, waiting_the_timeout_out_is_enough)
+{
     for (int round = 0; round < 5; ++round) {
         const int id = add_noting(3);
         const long timeout_ms = zmq_timers_timeout(set);
@@ -340,7 +371,8 @@ TEST_F(timers_own, waiting_the_timeout_out_is_enough) {
     }
 }
 
-TEST_F(timers_own, many_timers_run_in_order) {
+TEST_F(timers_own, many_timers_run_in_order)
+{
     constexpr int count = 2000;
     std::vector<int> expected;
     for (int i = 0; i < count; ++i) {

@@ -7,13 +7,15 @@
 namespace zlink::test {
 namespace {
 
-void keep_only_the_last(test_socket& socket) {
+void keep_only_the_last(test_socket& socket)
+{
     socket.set(ZMQ_CONFLATE, 1);
 }
 
 class Conflate : public transport_test {};
 
-TEST_P(Conflate, a_receiver_sees_the_newest_message) {
+TEST_P(Conflate, a_receiver_sees_the_newest_message)
+{
     auto [bound, peer, address] =
         link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, keep_only_the_last, keep_only_the_last);
     for (int index = 0; index < 1000; ++index)
@@ -28,7 +30,8 @@ TEST_P(Conflate, a_receiver_sees_the_newest_message) {
     EXPECT_FALSE(bound.readable(std::chrono::milliseconds(5)));
 }
 
-TEST_P(Conflate, never_blocks_the_sender) {
+TEST_P(Conflate, never_blocks_the_sender)
+{
     auto [bound, peer, address] =
         link(context_, GetParam(), ZMQ_DEALER, ZMQ_DEALER, keep_only_the_last, keep_only_the_last);
     for (int index = 0; index < 10'000; ++index)
@@ -36,7 +39,8 @@ TEST_P(Conflate, never_blocks_the_sender) {
     EXPECT_EQ("x", bound.recv());
 }
 
-TEST_P(Conflate, a_subscriber_gets_the_latest_state) {
+TEST_P(Conflate, a_subscriber_gets_the_latest_state)
+{
     test_socket publisher(context_, ZMQ_PUB);
     test_socket subscriber(context_, ZMQ_SUB);
     subscriber.set(ZMQ_CONFLATE, 1);
@@ -51,7 +55,8 @@ TEST_P(Conflate, a_subscriber_gets_the_latest_state) {
     ASSERT_TRUE(wait_until([&] { return subscriber.recv() == "499"; }));
 }
 
-TEST_P(Conflate, the_newest_large_message_arrives_undamaged) {
+TEST_P(Conflate, the_newest_large_message_arrives_undamaged)
+{
     auto [bound, peer, address] =
         link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, keep_only_the_last, keep_only_the_last);
     std::thread sending([&socket = peer] {
@@ -67,7 +72,8 @@ TEST_P(Conflate, the_newest_large_message_arrives_undamaged) {
     sending.join();
 }
 
-TEST_P(Conflate, a_receiver_that_conflates_never_blocks_a_plain_sender) {
+TEST_P(Conflate, a_receiver_that_conflates_never_blocks_a_plain_sender)
+{
     const auto small_queue = [](test_socket& socket) { socket.set(ZMQ_SNDHWM, 1); };
     auto [bound, peer, address] =
         link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, keep_only_the_last, small_queue);
@@ -79,7 +85,8 @@ TEST_P(Conflate, a_receiver_that_conflates_never_blocks_a_plain_sender) {
     EXPECT_FALSE(bound.readable(std::chrono::milliseconds(5)));
 }
 
-TEST_P(Conflate, a_message_seen_by_poll_gives_way_to_a_newer_one) {
+TEST_P(Conflate, a_message_seen_by_poll_gives_way_to_a_newer_one)
+{
     auto [bound, peer, address] =
         link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, keep_only_the_last, keep_only_the_last);
     peer.send("old");
@@ -92,7 +99,8 @@ TEST_P(Conflate, a_message_seen_by_poll_gives_way_to_a_newer_one) {
     EXPECT_EQ("new", body);
 }
 
-TEST_P(Conflate, a_publisher_keeps_all_subscriptions) {
+TEST_P(Conflate, a_publisher_keeps_all_subscriptions)
+{
     test_socket publisher(context_, ZMQ_PUB);
     publisher.set(ZMQ_CONFLATE, 1);
     test_socket subscriber(context_, ZMQ_SUB);
@@ -112,7 +120,8 @@ TEST_P(Conflate, a_publisher_keeps_all_subscriptions) {
 ZLINK_ALL_TRANSPORTS(Conflate);
 
 /// Sends to nobody, then binds a receiver: only the newest message must come.
-void expect_newest_after_late_bind(test_context& context, transport kind) {
+void expect_newest_after_late_bind(test_context& context, transport kind)
+{
     test_socket source(context, ZMQ_PUSH);
     source.set(ZMQ_CONFLATE, 1);
     source.set(ZMQ_SNDHWM, 1);
@@ -129,11 +138,13 @@ void expect_newest_after_late_bind(test_context& context, transport kind) {
 
 class ConflateLateBind : public transport_test {};
 
-TEST_P(ConflateLateBind, a_sender_without_peer_keeps_the_newest_message) {
+TEST_P(ConflateLateBind, a_sender_without_peer_keeps_the_newest_message)
+{
     expect_newest_after_late_bind(context_, GetParam());
 }
 
-TEST_P(ConflateLateBind, the_newest_message_waits_for_a_new_connection) {
+TEST_P(ConflateLateBind, the_newest_message_waits_for_a_new_connection)
+{
     test_socket source(context_, ZMQ_PUSH);
     source.set(ZMQ_CONFLATE, 1);
     source.set(ZMQ_RECONNECT_IVL, 1);
@@ -159,7 +170,8 @@ TEST_P(ConflateLateBind, the_newest_message_waits_for_a_new_connection) {
 
 ZLINK_WIRE_TRANSPORTS(ConflateLateBind);
 
-TEST(ZlinkOnlyConflate, a_plain_inproc_sender_conflates_once_the_receiver_says_so) {
+TEST(ZlinkOnlyConflate, a_plain_inproc_sender_conflates_once_the_receiver_says_so)
+{
     test_context context;
     const std::string address = known_address(transport::inproc);
     test_socket source(context, ZMQ_PUSH);
@@ -175,10 +187,11 @@ TEST(ZlinkOnlyConflate, a_plain_inproc_sender_conflates_once_the_receiver_says_s
     EXPECT_FALSE(sink.readable(std::chrono::milliseconds(5)));
 }
 
-TEST(ZlinkOnlyConflate, an_inproc_sender_without_peer_keeps_the_newest_message) {
+TEST(ZlinkOnlyConflate, an_inproc_sender_without_peer_keeps_the_newest_message)
+{
     test_context context;
     expect_newest_after_late_bind(context, transport::inproc);
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

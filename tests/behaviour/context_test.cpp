@@ -11,7 +11,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Context, has_documented_defaults) {
+TEST(Context, has_documented_defaults)
+{
     test_context context;
     EXPECT_EQ(1, zmq_ctx_get(context, ZMQ_IO_THREADS));
     EXPECT_EQ(1023, zmq_ctx_get(context, ZMQ_MAX_SOCKETS));
@@ -24,42 +25,60 @@ TEST(Context, has_documented_defaults) {
     EXPECT_EQ(0, zmq_ctx_get(context, ZMQ_THREAD_NAME_PREFIX));
 }
 
-TEST(Context, returns_what_was_set) {
+TEST(Context, returns_what_was_set)
+{
     test_context context;
-    for (const auto& [option, value] :
-         {std::pair{ZMQ_IO_THREADS, 3}, {ZMQ_MAX_SOCKETS, 17}, {ZMQ_MAX_MSGSZ, 4096},
-          {ZMQ_THREAD_SCHED_POLICY, 0}, {ZMQ_THREAD_NAME_PREFIX, 42}, {ZMQ_IPV6, 1},
-          {ZMQ_BLOCKY, 0}, {ZMQ_IO_THREADS, 0}, {ZMQ_MAX_SOCKETS, 1}}) {
+    for (const auto& [option, value] : {std::pair{ZMQ_IO_THREADS, 3},
+                                        {ZMQ_MAX_SOCKETS, 17},
+                                        {ZMQ_MAX_MSGSZ, 4096},
+                                        {ZMQ_THREAD_SCHED_POLICY, 0},
+                                        {ZMQ_THREAD_NAME_PREFIX, 42},
+                                        {ZMQ_IPV6, 1},
+                                        {ZMQ_BLOCKY, 0},
+                                        {ZMQ_IO_THREADS, 0},
+                                        {ZMQ_MAX_SOCKETS, 1}}) {
         EXPECT_EQ(0, zmq_ctx_set(context, option, value)) << option;
         EXPECT_EQ(value, zmq_ctx_get(context, option)) << option;
     }
 }
 
-TEST(Context, rejects_values_out_of_range) {
+TEST(Context, rejects_values_out_of_range)
+{
     test_context context;
-    for (const auto& [option, value] :
-         {std::pair{ZMQ_IO_THREADS, -1}, {ZMQ_MAX_SOCKETS, 0}, {ZMQ_MAX_SOCKETS, -1},
-          {ZMQ_THREAD_PRIORITY, -1}, {ZMQ_THREAD_SCHED_POLICY, -1}, {ZMQ_MAX_MSGSZ, -1},
-          {ZMQ_MSG_T_SIZE, 64}, {ZMQ_THREAD_AFFINITY_CPU_ADD, -1},
-          {ZMQ_THREAD_AFFINITY_CPU_REMOVE, 0}, {ZMQ_IPV6, -1}, {ZMQ_BLOCKY, -1}, {0, 1}, {99, 1}})
+    for (const auto& [option, value] : {std::pair{ZMQ_IO_THREADS, -1},
+                                        {ZMQ_MAX_SOCKETS, 0},
+                                        {ZMQ_MAX_SOCKETS, -1},
+                                        {ZMQ_THREAD_PRIORITY, -1},
+                                        {ZMQ_THREAD_SCHED_POLICY, -1},
+                                        {ZMQ_MAX_MSGSZ, -1},
+                                        {ZMQ_MSG_T_SIZE, 64},
+                                        {ZMQ_THREAD_AFFINITY_CPU_ADD, -1},
+                                        {ZMQ_THREAD_AFFINITY_CPU_REMOVE, 0},
+                                        {ZMQ_IPV6, -1},
+                                        {ZMQ_BLOCKY, -1},
+                                        {0, 1},
+                                        {99, 1}})
         EXPECT_TRUE(fails_with(EINVAL, zmq_ctx_set(context, option, value))) << option;
     EXPECT_EQ(1, zmq_ctx_get(context, ZMQ_IO_THREADS));
 }
 
-TEST(Context, rejects_reading_options_that_cannot_be_read) {
+TEST(Context, rejects_reading_options_that_cannot_be_read)
+{
     test_context context;
     for (const int option : {0, 99, ZMQ_THREAD_AFFINITY_CPU_ADD, ZMQ_THREAD_AFFINITY_CPU_REMOVE})
         EXPECT_TRUE(fails_with(EINVAL, zmq_ctx_get(context, option))) << option;
 }
 
-TEST(Context, removes_only_processors_that_were_added) {
+TEST(Context, removes_only_processors_that_were_added)
+{
     test_context context;
     EXPECT_EQ(0, zmq_ctx_set(context, ZMQ_THREAD_AFFINITY_CPU_ADD, 0));
     EXPECT_EQ(0, zmq_ctx_set(context, ZMQ_THREAD_AFFINITY_CPU_REMOVE, 0));
     EXPECT_TRUE(fails_with(EINVAL, zmq_ctx_set(context, ZMQ_THREAD_AFFINITY_CPU_REMOVE, 0)));
 }
 
-TEST(Context, refuses_a_null_handle) {
+TEST(Context, refuses_a_null_handle)
+{
     EXPECT_TRUE(fails_with(EFAULT, zmq_ctx_set(nullptr, ZMQ_IO_THREADS, 1)));
     EXPECT_TRUE(fails_with(EFAULT, zmq_ctx_get(nullptr, ZMQ_IO_THREADS)));
     EXPECT_TRUE(fails_with(EFAULT, zmq_ctx_shutdown(nullptr)));
@@ -67,7 +86,8 @@ TEST(Context, refuses_a_null_handle) {
     EXPECT_TRUE(fails_with(EFAULT, zmq_socket(nullptr, ZMQ_PAIR)));
 }
 
-TEST(Context, init_sets_the_number_of_threads) {
+TEST(Context, init_sets_the_number_of_threads)
+{
     void* context = zmq_init(2);
     ASSERT_NE(nullptr, context);
     EXPECT_EQ(2, zmq_ctx_get(context, ZMQ_IO_THREADS));
@@ -75,12 +95,14 @@ TEST(Context, init_sets_the_number_of_threads) {
     EXPECT_TRUE(fails_with(EINVAL, zmq_init(-1)));
 }
 
-TEST(Context, ends_at_once_when_nothing_was_opened) {
+TEST(Context, ends_at_once_when_nothing_was_opened)
+{
     void* context = zmq_ctx_new();
     EXPECT_EQ(0, zmq_ctx_destroy(context));
 }
 
-TEST(Context, limits_the_number_of_sockets_and_reuses_slots) {
+TEST(Context, limits_the_number_of_sockets_and_reuses_slots)
+{
     test_context context;
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 3);
     std::vector<test_socket> sockets;
@@ -94,7 +116,8 @@ TEST(Context, limits_the_number_of_sockets_and_reuses_slots) {
     zmq_close(again);
 }
 
-TEST(Context, fixes_the_maximum_of_sockets_with_the_first_socket) {
+TEST(Context, fixes_the_maximum_of_sockets_with_the_first_socket)
+{
     test_context context;
     zmq_ctx_set(context, ZMQ_MAX_SOCKETS, 1);
     test_socket first(context, ZMQ_PAIR);
@@ -102,7 +125,8 @@ TEST(Context, fixes_the_maximum_of_sockets_with_the_first_socket) {
     EXPECT_TRUE(fails_with(EMFILE, zmq_socket(context, ZMQ_PAIR)));
 }
 
-TEST(Context, without_io_threads_serves_inproc_only) {
+TEST(Context, without_io_threads_serves_inproc_only)
+{
     test_context context;
     zmq_ctx_set(context, ZMQ_IO_THREADS, 0);
     test_socket left(context, ZMQ_PAIR);
@@ -119,7 +143,8 @@ TEST(Context, without_io_threads_serves_inproc_only) {
     EXPECT_EQ("over inproc", left.recv());
 }
 
-TEST(Context, several_io_threads_serve_many_connections) {
+TEST(Context, several_io_threads_serve_many_connections)
+{
     test_context context;
     zmq_ctx_set(context, ZMQ_IO_THREADS, 3);
     test_socket sink(context, ZMQ_PULL);
@@ -136,13 +161,15 @@ TEST(Context, several_io_threads_serve_many_connections) {
     EXPECT_EQ(66, sum);
 }
 
-TEST(Context, makes_new_sockets_drop_at_close_when_not_blocky) {
+TEST(Context, makes_new_sockets_drop_at_close_when_not_blocky)
+{
     test_context context;
     zmq_ctx_set(context, ZMQ_BLOCKY, 0);
     EXPECT_EQ(0, test_socket::with_defaults(context, ZMQ_PUSH).get(ZMQ_LINGER));
 }
 
-TEST(Context, hands_its_ipv6_setting_to_new_sockets) {
+TEST(Context, hands_its_ipv6_setting_to_new_sockets)
+{
     test_context context;
     zmq_ctx_set(context, ZMQ_IPV6, 5);
     EXPECT_EQ(1, zmq_ctx_get(context, ZMQ_IPV6));
@@ -151,7 +178,8 @@ TEST(Context, hands_its_ipv6_setting_to_new_sockets) {
     EXPECT_EQ(0, socket.get(ZMQ_IPV4ONLY));
 }
 
-TEST(ContextShutdown, fails_every_later_call_but_close) {
+TEST(ContextShutdown, fails_every_later_call_but_close)
+{
     test_context context;
     test_socket socket(context, ZMQ_DEALER);
     EXPECT_EQ(0, zmq_ctx_shutdown(context));
@@ -179,26 +207,28 @@ enum class blocked_in { send, receive, poll };
 class ContextWakes
     : public ::testing::TestWithParam<std::tuple<blocked_in, transport, bool /*connected*/>> {
 protected:
-    static int block(test_socket& socket, blocked_in call) {
+    static int block(test_socket& socket, blocked_in call)
+    {
         char byte = 0;
         zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
         switch (call) {
-            case blocked_in::send: {
-                int result = 0;
-                while (result >= 0)
-                    result = zmq_send(socket, "x", 1, 0);
-                return result;
-            }
-            case blocked_in::receive:
-                return zmq_recv(socket, &byte, 1, 0);
-            case blocked_in::poll:
-                return zmq_poll(&item, 1, -1);
+        case blocked_in::send: {
+            int result = 0;
+            while (result >= 0)
+                result = zmq_send(socket, "x", 1, 0);
+            return result;
+        }
+        case blocked_in::receive:
+            return zmq_recv(socket, &byte, 1, 0);
+        case blocked_in::poll:
+            return zmq_poll(&item, 1, -1);
         }
         return 0;
     }
 
     /// Blocks a thread, ends the context by `finish` and returns the error the thread saw.
-    static int error_after(const std::function<void(test_context&)>& finish) {
+    static int error_after(const std::function<void(test_context&)>& finish)
+    {
         const auto [call, kind, connected] = GetParam();
         test_context context;
         test_socket peer;
@@ -229,15 +259,18 @@ protected:
     }
 };
 
-TEST_P(ContextWakes, by_shutdown) {
+TEST_P(ContextWakes, by_shutdown)
+{
     EXPECT_EQ(ETERM, error_after([](test_context& context) { zmq_ctx_shutdown(context); }));
 }
 
-TEST_P(ContextWakes, by_termination) {
+TEST_P(ContextWakes, by_termination)
+{
     EXPECT_EQ(ETERM, error_after([](test_context& context) { context.term(); }));
 }
 
-std::string name_of_block(const ::testing::TestParamInfo<ContextWakes::ParamType>& info) {
+std::string name_of_block(const ::testing::TestParamInfo<ContextWakes::ParamType>& info)
+{
     const auto [call, kind, connected] = info.param;
     const char* const calls[] = {"send", "receive", "poll"};
     return std::string(calls[static_cast<int>(call)]) + "_" + name_of(kind) +
@@ -251,7 +284,8 @@ INSTANTIATE_TEST_SUITE_P(
                        ::testing::Bool()),
     name_of_block);
 
-TEST(ContextTerm, waits_until_the_application_closed_its_sockets) {
+TEST(ContextTerm, waits_until_the_application_closed_its_sockets)
+{
     test_context context;
     test_socket socket(context, ZMQ_PAIR);
     auto ended = std::async(std::launch::async, [&] { context.term(); });
@@ -262,7 +296,8 @@ TEST(ContextTerm, waits_until_the_application_closed_its_sockets) {
     EXPECT_EQ(std::future_status::ready, ended.wait_for(patience));
 }
 
-TEST(ContextTerm, does_not_wait_for_inproc_peers_that_never_came) {
+TEST(ContextTerm, does_not_wait_for_inproc_peers_that_never_came)
+{
     test_context context;
     test_socket socket = test_socket::with_defaults(context, ZMQ_PUSH);
     socket.connect("inproc://nobody");
@@ -271,7 +306,8 @@ TEST(ContextTerm, does_not_wait_for_inproc_peers_that_never_came) {
     context.term();
 }
 
-TEST(Contexts, do_not_share_inproc_names) {
+TEST(Contexts, do_not_share_inproc_names)
+{
     test_context left;
     test_context right;
     test_socket one(left, ZMQ_PAIR);
@@ -280,5 +316,5 @@ TEST(Contexts, do_not_share_inproc_names) {
     other.bind("inproc://same-name");
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

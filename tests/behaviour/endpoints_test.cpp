@@ -14,14 +14,16 @@ protected:
     test_socket socket_{context_, ZMQ_DEALER};
 };
 
-TEST_F(Endpoints, bind_refuses_malformed_addresses) {
-    for (const char* address :
-         {"", "tcp", "tcp://", "://x", "tcp://127.0.0.1", "tcp://127.0.0.1:",
-          "tcp://127.0.0.1:http", "tcp://127.0.0.1:65536", "tcp://127.0.0.1:*/abc", "ipc://@"})
+TEST_F(Endpoints, bind_refuses_malformed_addresses)
+{
+    for (const char* address : {"", "tcp", "tcp://", "://x", "tcp://127.0.0.1",
+                                "tcp://127.0.0.1:", "tcp://127.0.0.1:http", "tcp://127.0.0.1:65536",
+                                "tcp://127.0.0.1:*/abc", "ipc://@"})
         EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket_, address))) << address;
 }
 
-TEST_F(Endpoints, unknown_transports_are_not_supported) {
+TEST_F(Endpoints, unknown_transports_are_not_supported)
+{
     for (const char* address : {"TCP://127.0.0.1:*", "foo://bar", "Inproc://x"}) {
         EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_bind(socket_, address))) << address;
         EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_connect(socket_, address))) << address;
@@ -30,18 +32,21 @@ TEST_F(Endpoints, unknown_transports_are_not_supported) {
     }
 }
 
-TEST_F(Endpoints, udp_is_not_for_this_type) {
+TEST_F(Endpoints, udp_is_not_for_this_type)
+{
     EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_bind(socket_, "udp://127.0.0.1:5555")));
     EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_connect(socket_, "udp://127.0.0.1:5555")));
 }
 
-TEST_F(Endpoints, bind_refuses_addresses_of_other_machines) {
+TEST_F(Endpoints, bind_refuses_addresses_of_other_machines)
+{
     EXPECT_TRUE(fails_with(ENODEV, zmq_bind(socket_, "tcp://no-such-interface:*")));
     EXPECT_TRUE(fails_with(ENODEV, zmq_bind(socket_, "tcp://[::1]:*")));
     EXPECT_TRUE(fails_with(EADDRNOTAVAIL, zmq_bind(socket_, "tcp://192.0.2.1:*")));
 }
 
-TEST_F(Endpoints, bind_refuses_bad_paths) {
+TEST_F(Endpoints, bind_refuses_bad_paths)
+{
     const std::string directory = scratch_directory();
     const std::string too_long = "ipc://" + directory + "/" + std::string(108, 'p');
     EXPECT_TRUE(fails_with(ENAMETOOLONG, zmq_bind(socket_, too_long.c_str())));
@@ -51,7 +56,8 @@ TEST_F(Endpoints, bind_refuses_bad_paths) {
     EXPECT_TRUE(fails_with(ENOENT, zmq_bind(socket_, nowhere.c_str())));
 }
 
-TEST_F(Endpoints, connect_refuses_malformed_addresses) {
+TEST_F(Endpoints, connect_refuses_malformed_addresses)
+{
     for (const char* address :
          {"", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:*",
           "tcp://127.0.0.1:http", "tcp://*:5555", "tcp://local host:5555", "tcp://_name:5555",
@@ -59,12 +65,14 @@ TEST_F(Endpoints, connect_refuses_malformed_addresses) {
         EXPECT_TRUE(fails_with(EINVAL, zmq_connect(socket_, address))) << address;
 }
 
-TEST_F(Endpoints, connect_leaves_names_to_be_resolved_later) {
+TEST_F(Endpoints, connect_leaves_names_to_be_resolved_later)
+{
     EXPECT_EQ(0, zmq_connect(socket_, "tcp://name.invalid:5555"));
     EXPECT_EQ(0, zmq_connect(socket_, "inproc://not-bound-yet"));
 }
 
-TEST_F(Endpoints, unbind_and_disconnect_want_a_known_address) {
+TEST_F(Endpoints, unbind_and_disconnect_want_a_known_address)
+{
     EXPECT_TRUE(fails_with(EINVAL, zmq_unbind(socket_, nullptr)));
     EXPECT_TRUE(fails_with(EINVAL, zmq_disconnect(socket_, nullptr)));
     EXPECT_TRUE(fails_with(EINVAL, zmq_unbind(socket_, "tcp://")));
@@ -75,21 +83,24 @@ TEST_F(Endpoints, unbind_and_disconnect_want_a_known_address) {
     EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket_, "inproc://nothing")));
 }
 
-TEST(ZlinkOnlyEndpoints, null_is_no_address) {
+TEST(ZlinkOnlyEndpoints, null_is_no_address)
+{
     test_context context;
     test_socket socket(context, ZMQ_DEALER);
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, nullptr)));
     EXPECT_TRUE(fails_with(EINVAL, zmq_connect(socket, nullptr)));
 }
 
-TEST(ZlinkOnlyEndpoints, ports_do_not_wrap_around) {
+TEST(ZlinkOnlyEndpoints, ports_do_not_wrap_around)
+{
     test_context context;
     test_socket socket(context, ZMQ_DEALER);
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, "tcp://127.0.0.1:-1")));
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, "tcp://127.0.0.1:70000")));
 }
 
-TEST_F(Endpoints, wildcard_ports_are_reported_resolved) {
+TEST_F(Endpoints, wildcard_ports_are_reported_resolved)
+{
     for (const char* address : {"tcp://127.0.0.1:*", "tcp://127.0.0.1:0", "tcp://lo:*"}) {
         const std::string resolved = socket_.bind_and_resolve(address);
         EXPECT_EQ(0u, resolved.find("tcp://127.0.0.1:")) << resolved;
@@ -99,11 +110,13 @@ TEST_F(Endpoints, wildcard_ports_are_reported_resolved) {
 }
 
 // Release 4.3.4 of the original fails here on machines without IPv6; 4.3.5 does not.
-TEST_F(Endpoints, names_of_this_machine_can_be_bound) {
+TEST_F(Endpoints, names_of_this_machine_can_be_bound)
+{
     EXPECT_EQ(0u, socket_.bind_and_resolve("tcp://localhost:*").find("tcp://127.0.0.1:"));
 }
 
-TEST_F(Endpoints, the_last_endpoint_is_that_of_the_last_success) {
+TEST_F(Endpoints, the_last_endpoint_is_that_of_the_last_success)
+{
     const std::string first = socket_.bind_and_resolve("tcp://127.0.0.1:*");
     EXPECT_EQ("inproc://second", socket_.bind_and_resolve("inproc://second"));
     EXPECT_NE(0, zmq_bind(socket_, "tcp://127.0.0.1:http"));
@@ -113,7 +126,8 @@ TEST_F(Endpoints, the_last_endpoint_is_that_of_the_last_success) {
     EXPECT_EQ(first, other.last_endpoint());
 }
 
-TEST_F(Endpoints, an_ipc_wildcard_makes_a_socket_of_its_own) {
+TEST_F(Endpoints, an_ipc_wildcard_makes_a_socket_of_its_own)
+{
     const std::string address = socket_.bind_and_resolve("ipc://*");
     const std::string path = address.substr(6);
     struct stat info {};
@@ -127,7 +141,8 @@ TEST_F(Endpoints, an_ipc_wildcard_makes_a_socket_of_its_own) {
     EXPECT_TRUE(wait_until([&] { return ::stat(path.c_str(), &info) != 0; }));
 }
 
-TEST_F(Endpoints, an_abstract_ipc_name_is_no_file) {
+TEST_F(Endpoints, an_abstract_ipc_name_is_no_file)
+{
     const std::string address = "ipc://@" + scratch_directory() + "-abstract";
     EXPECT_EQ(address, socket_.bind_and_resolve(address));
     test_socket second(context_, ZMQ_DEALER);
@@ -137,7 +152,8 @@ TEST_F(Endpoints, an_abstract_ipc_name_is_no_file) {
     EXPECT_EQ("abstract", socket_.recv());
 }
 
-TEST_F(Endpoints, a_left_over_socket_file_is_replaced) {
+TEST_F(Endpoints, a_left_over_socket_file_is_replaced)
+{
     const std::string address = known_address(transport::ipc);
     test_socket first(context_, ZMQ_DEALER);
     first.bind(address);
@@ -148,7 +164,8 @@ TEST_F(Endpoints, a_left_over_socket_file_is_replaced) {
     EXPECT_EQ("to the newcomer", socket_.recv());
 }
 
-TEST_F(Endpoints, ipv6_addresses_work_when_enabled) {
+TEST_F(Endpoints, ipv6_addresses_work_when_enabled)
+{
     socket_.set(ZMQ_IPV6, 1);
     if (zmq_bind(socket_, "tcp://[::1]:*") != 0)
         GTEST_SKIP() << "no IPv6 loopback here";
@@ -161,7 +178,8 @@ TEST_F(Endpoints, ipv6_addresses_work_when_enabled) {
     EXPECT_EQ("six", socket_.recv());
 }
 
-TEST_F(Endpoints, a_source_address_may_be_given) {
+TEST_F(Endpoints, a_source_address_may_be_given)
+{
     const std::string address = socket_.bind_and_resolve("tcp://127.0.0.1:*");
     test_socket peer(context_, ZMQ_DEALER);
     peer.connect("tcp://127.0.0.1:0;" + address.substr(6));
@@ -171,7 +189,8 @@ TEST_F(Endpoints, a_source_address_may_be_given) {
 
 class EndpointsOver : public transport_test {};
 
-TEST_P(EndpointsOver, an_address_cannot_be_bound_twice) {
+TEST_P(EndpointsOver, an_address_cannot_be_bound_twice)
+{
     if (GetParam() == transport::ipc)
         GTEST_SKIP() << "a named socket file is taken over";
     test_socket first(context_, ZMQ_PAIR);
@@ -181,7 +200,8 @@ TEST_P(EndpointsOver, an_address_cannot_be_bound_twice) {
     EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(second, address.c_str())));
 }
 
-TEST_P(EndpointsOver, an_address_is_free_again_after_unbind) {
+TEST_P(EndpointsOver, an_address_is_free_again_after_unbind)
+{
     test_socket first(context_, ZMQ_PULL);
     const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
     first.unbind(address);
@@ -194,7 +214,8 @@ TEST_P(EndpointsOver, an_address_is_free_again_after_unbind) {
     EXPECT_EQ("to the second", second.recv());
 }
 
-TEST_P(EndpointsOver, an_address_is_free_again_after_close) {
+TEST_P(EndpointsOver, an_address_is_free_again_after_close)
+{
     test_socket first(context_, ZMQ_PULL);
     const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
     first.close();
@@ -202,13 +223,15 @@ TEST_P(EndpointsOver, an_address_is_free_again_after_close) {
     EXPECT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }));
 }
 
-TEST_P(EndpointsOver, disconnecting_twice_fails) {
+TEST_P(EndpointsOver, disconnecting_twice_fails)
+{
     auto [bound, peer, address] = link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
     peer.disconnect(address);
     EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(peer, address.c_str())));
 }
 
-TEST_P(EndpointsOver, one_socket_may_bind_and_connect_many_endpoints) {
+TEST_P(EndpointsOver, one_socket_may_bind_and_connect_many_endpoints)
+{
     test_socket hub(context_, ZMQ_PULL);
     std::vector<test_socket> sources(6);
     for (std::size_t index = 0; index < sources.size(); ++index) {
@@ -223,7 +246,8 @@ TEST_P(EndpointsOver, one_socket_may_bind_and_connect_many_endpoints) {
         EXPECT_EQ("1", hub.recv());
 }
 
-TEST_P(EndpointsOver, a_socket_may_connect_to_itself) {
+TEST_P(EndpointsOver, a_socket_may_connect_to_itself)
+{
     test_socket socket(context_, ZMQ_ROUTER);
     const std::string address = socket.bind_and_resolve(fresh_bind_address(GetParam()));
     socket.set(ZMQ_CONNECT_ROUTING_ID, "myself");
@@ -238,7 +262,8 @@ class ConnectTwice : public transport_test {
 protected:
     /// Number of connections made by connecting twice, seen by what a bound socket gets of one
     /// broadcast or, for the types that balance, by the peers it can tell apart.
-    bool second_connect_is_ignored(int type) {
+    bool second_connect_is_ignored(int type)
+    {
         test_socket bound(context_, ZMQ_ROUTER);
         const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
         test_socket peer(context_, type);
@@ -251,11 +276,13 @@ protected:
     }
 };
 
-TEST_P(ConnectTwice, is_ignored_by_dealers) {
+TEST_P(ConnectTwice, is_ignored_by_dealers)
+{
     EXPECT_TRUE(second_connect_is_ignored(ZMQ_DEALER));
 }
 
-TEST_P(ConnectTwice, makes_a_second_connection_of_a_push_socket) {
+TEST_P(ConnectTwice, makes_a_second_connection_of_a_push_socket)
+{
     test_socket sink(context_, ZMQ_PULL);
     const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
     test_socket source(context_, ZMQ_PUSH);
@@ -273,5 +300,5 @@ TEST_P(ConnectTwice, makes_a_second_connection_of_a_push_socket) {
 
 ZLINK_WIRE_TRANSPORTS(ConnectTwice);
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 class Heartbeat : public transport_test {};
 
-TEST_P(Heartbeat, an_idle_connection_of_living_peers_stays) {
+TEST_P(Heartbeat, an_idle_connection_of_living_peers_stays)
+{
     test_socket router(context_, ZMQ_ROUTER);
     router.set(ZMQ_ROUTER_MANDATORY, 1);
     test_socket dealer(context_, ZMQ_DEALER);
@@ -28,7 +29,8 @@ TEST_P(Heartbeat, an_idle_connection_of_living_peers_stays) {
     EXPECT_EQ("still there", dealer.recv());
 }
 
-TEST_P(Heartbeat, heartbeats_between_the_parts_of_traffic_disturb_nothing) {
+TEST_P(Heartbeat, heartbeats_between_the_parts_of_traffic_disturb_nothing)
+{
     test_socket sink(context_, ZMQ_PULL);
     test_socket source(context_, ZMQ_PUSH);
     for (auto* socket : {&sink, &source})
@@ -48,5 +50,5 @@ TEST_P(Heartbeat, heartbeats_between_the_parts_of_traffic_disturb_nothing) {
 INSTANTIATE_TEST_SUITE_P(Transports, Heartbeat, ::testing::Values(transport::tcp, transport::ipc),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

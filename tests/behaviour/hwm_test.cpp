@@ -8,13 +8,15 @@
 namespace zlink::test {
 namespace {
 
-configuration with_hwm(int option, int hwm) {
+configuration with_hwm(int option, int hwm)
+{
     return [option, hwm](test_socket& socket) { socket.set(option, hwm); };
 }
 
 class UnconnectedHwm : public ::testing::TestWithParam<std::tuple<transport, int, int>> {};
 
-TEST_P(UnconnectedHwm, is_exactly_the_number_of_messages_that_are_queued) {
+TEST_P(UnconnectedHwm, is_exactly_the_number_of_messages_that_are_queued)
+{
     const auto [kind, type, hwm] = GetParam();
     test_context context;
     test_socket socket(context, type);
@@ -24,7 +26,8 @@ TEST_P(UnconnectedHwm, is_exactly_the_number_of_messages_that_are_queued) {
     EXPECT_EQ(0, socket.events() & ZMQ_POLLOUT);
 }
 
-std::string name_of_unconnected(const ::testing::TestParamInfo<UnconnectedHwm::ParamType>& info) {
+std::string name_of_unconnected(const ::testing::TestParamInfo<UnconnectedHwm::ParamType>& info)
+{
     const auto [kind, type, hwm] = info.param;
     return std::string(name_of(kind)) + "_type" + std::to_string(type) + "_hwm" +
            std::to_string(hwm);
@@ -39,14 +42,16 @@ INSTANTIATE_TEST_SUITE_P(Of, UnconnectedHwm,
 
 class Hwm : public transport_test {};
 
-TEST_P(Hwm, of_zero_means_no_limit) {
+TEST_P(Hwm, of_zero_means_no_limit)
+{
     test_socket socket(context_, ZMQ_PUSH);
     socket.set(ZMQ_SNDHWM, 0);
     socket.connect(known_address(GetParam()));
     EXPECT_EQ(20'000, socket.send_until_full("x", 20'000));
 }
 
-TEST_P(Hwm, counts_a_multipart_message_as_one) {
+TEST_P(Hwm, counts_a_multipart_message_as_one)
+{
     test_socket socket(context_, ZMQ_PUSH);
     socket.set(ZMQ_SNDHWM, 3);
     socket.set(ZMQ_SNDTIMEO, 0);
@@ -56,7 +61,8 @@ TEST_P(Hwm, counts_a_multipart_message_as_one) {
     EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "a", 1, ZMQ_SNDMORE)));
 }
 
-TEST_P(Hwm, lets_a_started_message_be_completed) {
+TEST_P(Hwm, lets_a_started_message_be_completed)
+{
     test_socket sink(context_, ZMQ_PULL);
     test_socket socket(context_, ZMQ_PUSH);
     socket.set(ZMQ_SNDHWM, 1);
@@ -69,14 +75,15 @@ TEST_P(Hwm, lets_a_started_message_be_completed) {
     EXPECT_EQ(message, sink.recv_parts());
 }
 
-TEST_P(Hwm, accepts_at_least_the_senders_limit_before_the_receiver_reads) {
-    auto [bound, peer, address] =
-        link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 3),
-             with_hwm(ZMQ_SNDHWM, 7));
+TEST_P(Hwm, accepts_at_least_the_senders_limit_before_the_receiver_reads)
+{
+    auto [bound, peer, address] = link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH,
+                                       with_hwm(ZMQ_RCVHWM, 3), with_hwm(ZMQ_SNDHWM, 7));
     EXPECT_LE(7, peer.send_until_full("x", 7));
 }
 
-TEST_P(Hwm, blocks_the_sender_until_the_receiver_reads) {
+TEST_P(Hwm, blocks_the_sender_until_the_receiver_reads)
+{
     const std::string body(10'000, 'b');
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR,
                                                with_hwm(ZMQ_RCVHWM, 1), with_hwm(ZMQ_SNDHWM, 1));
@@ -94,12 +101,13 @@ TEST_P(Hwm, blocks_the_sender_until_the_receiver_reads) {
 
 class TinyHwm : public ::testing::TestWithParam<std::tuple<transport, int>> {};
 
-TEST_P(TinyHwm, passes_thousands_of_messages_in_order) {
+TEST_P(TinyHwm, passes_thousands_of_messages_in_order)
+{
     const auto [kind, hwm] = GetParam();
     constexpr int count = 3000;
     test_context context;
-    auto [bound, peer, address] = link(context, kind, ZMQ_PULL, ZMQ_PUSH,
-                                       with_hwm(ZMQ_RCVHWM, hwm), with_hwm(ZMQ_SNDHWM, hwm));
+    auto [bound, peer, address] = link(context, kind, ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, hwm),
+                                       with_hwm(ZMQ_SNDHWM, hwm));
     std::thread sending([&sender = peer] {
         for (int index = 0; index < count; ++index)
             sender.send(std::to_string(index));
@@ -109,7 +117,8 @@ TEST_P(TinyHwm, passes_thousands_of_messages_in_order) {
     sending.join();
 }
 
-std::string name_of_tiny(const ::testing::TestParamInfo<TinyHwm::ParamType>& info) {
+std::string name_of_tiny(const ::testing::TestParamInfo<TinyHwm::ParamType>& info)
+{
     return std::string(name_of(std::get<0>(info.param))) + "_" +
            std::to_string(std::get<1>(info.param));
 }
@@ -122,7 +131,8 @@ INSTANTIATE_TEST_SUITE_P(Of, TinyHwm,
 
 ZLINK_ALL_TRANSPORTS(Hwm);
 
-TEST(InprocHwm, is_the_sum_of_both_sides) {
+TEST(InprocHwm, is_the_sum_of_both_sides)
+{
     for (const auto& [send_hwm, receive_hwm] : {std::pair{1, 1}, {5, 3}, {3, 5}, {100, 1000}}) {
         test_context context;
         auto [bound, peer, address] =
@@ -132,16 +142,17 @@ TEST(InprocHwm, is_the_sum_of_both_sides) {
     }
 }
 
-TEST(InprocHwm, is_the_sum_in_the_other_direction_too) {
+TEST(InprocHwm, is_the_sum_in_the_other_direction_too)
+{
     test_context context;
-    auto [bound, peer, address] =
-        link(context, transport::inproc, ZMQ_PUSH, ZMQ_PULL, with_hwm(ZMQ_SNDHWM, 4),
-             with_hwm(ZMQ_RCVHWM, 6));
+    auto [bound, peer, address] = link(context, transport::inproc, ZMQ_PUSH, ZMQ_PULL,
+                                       with_hwm(ZMQ_SNDHWM, 4), with_hwm(ZMQ_RCVHWM, 6));
     ASSERT_TRUE(bound.writable());
     EXPECT_EQ(10, bound.send_until_full("x", 5000));
 }
 
-TEST(InprocHwm, is_unlimited_if_one_side_is) {
+TEST(InprocHwm, is_unlimited_if_one_side_is)
+{
     for (const auto& [send_hwm, receive_hwm] : {std::pair{0, 1}, {1, 0}, {0, 0}}) {
         test_context context;
         auto [bound, peer, address] =
@@ -151,7 +162,8 @@ TEST(InprocHwm, is_unlimited_if_one_side_is) {
     }
 }
 
-TEST(InprocHwm, is_the_senders_until_the_name_is_bound) {
+TEST(InprocHwm, is_the_senders_until_the_name_is_bound)
+{
     test_context context;
     test_socket sender(context, ZMQ_PUSH);
     test_socket receiver(context, ZMQ_PULL);
@@ -167,11 +179,11 @@ TEST(InprocHwm, is_the_senders_until_the_name_is_bound) {
     EXPECT_FALSE(sender.try_send("x"));
 }
 
-TEST(InprocHwm, frees_the_pipe_at_the_low_water_mark) {
+TEST(InprocHwm, frees_the_pipe_at_the_low_water_mark)
+{
     test_context context;
-    auto [bound, peer, address] =
-        link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 4),
-             with_hwm(ZMQ_SNDHWM, 4));
+    auto [bound, peer, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH,
+                                       with_hwm(ZMQ_RCVHWM, 4), with_hwm(ZMQ_SNDHWM, 4));
     ASSERT_EQ(8, peer.send_until_full("x", 100));
     for (int index = 0; index < 3; ++index)
         bound.recv();
@@ -181,7 +193,8 @@ TEST(InprocHwm, frees_the_pipe_at_the_low_water_mark) {
     EXPECT_EQ(4, peer.send_until_full("x", 100));
 }
 
-TEST(HwmAtRunTime, can_be_lowered) {
+TEST(HwmAtRunTime, can_be_lowered)
+{
     test_context context;
     test_socket socket(context, ZMQ_PUSH);
     socket.set(ZMQ_SNDHWM, 100);
@@ -190,17 +203,18 @@ TEST(HwmAtRunTime, can_be_lowered) {
     EXPECT_EQ(5, socket.send_until_full("x", 1000));
 }
 
-TEST(HwmAtRunTime, can_be_raised_before_the_pipe_is_full) {
+TEST(HwmAtRunTime, can_be_raised_before_the_pipe_is_full)
+{
     test_context context;
-    auto [bound, peer, address] =
-        link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 1),
-             with_hwm(ZMQ_SNDHWM, 1));
+    auto [bound, peer, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH,
+                                       with_hwm(ZMQ_RCVHWM, 1), with_hwm(ZMQ_SNDHWM, 1));
     peer.send("first");
     peer.set(ZMQ_SNDHWM, 10);
     EXPECT_EQ(10, peer.send_until_full("x", 1000));
 }
 
-TEST(HwmAtRunTime, keeps_what_is_queued_when_lowered) {
+TEST(HwmAtRunTime, keeps_what_is_queued_when_lowered)
+{
     test_context context;
     auto [bound, peer, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
     for (int index = 0; index < 50; ++index)
@@ -212,7 +226,8 @@ TEST(HwmAtRunTime, keeps_what_is_queued_when_lowered) {
     EXPECT_TRUE(peer.writable());
 }
 
-TEST(ZlinkOnlyHwmAtRunTime, a_full_pipe_is_writable_as_soon_as_the_limit_is_raised) {
+TEST(ZlinkOnlyHwmAtRunTime, a_full_pipe_is_writable_as_soon_as_the_limit_is_raised)
+{
     test_context context;
     test_socket socket(context, ZMQ_PUSH);
     socket.set(ZMQ_SNDHWM, 5);
@@ -223,5 +238,5 @@ TEST(ZlinkOnlyHwmAtRunTime, a_full_pipe_is_writable_as_soon_as_the_limit_is_rais
     EXPECT_EQ(3, socket.send_until_full("x", 100));
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -9,7 +9,8 @@ using namespace std::chrono_literals;
 
 class Immediate : public transport_test {
 protected:
-    test_socket source(int type) {
+    test_socket source(int type)
+    {
         test_socket socket(context_, type);
         socket.set(ZMQ_IMMEDIATE, 1);
         socket.set(ZMQ_RECONNECT_IVL, 5);
@@ -17,7 +18,8 @@ protected:
     }
 };
 
-TEST_P(Immediate, without_it_messages_are_queued_for_absent_peers) {
+TEST_P(Immediate, without_it_messages_are_queued_for_absent_peers)
+{
     test_socket absent_first(context_, ZMQ_PUSH);
     test_socket sink(context_, ZMQ_PULL);
     absent_first.connect(known_address(GetParam()));
@@ -29,7 +31,8 @@ TEST_P(Immediate, without_it_messages_are_queued_for_absent_peers) {
     EXPECT_FALSE(sink.readable(quiet_window));
 }
 
-TEST_P(Immediate, messages_go_only_to_peers_that_are_there) {
+TEST_P(Immediate, messages_go_only_to_peers_that_are_there)
+{
     test_socket socket = source(ZMQ_PUSH);
     test_socket sink(context_, ZMQ_PULL);
     socket.connect(known_address(GetParam()));
@@ -40,7 +43,8 @@ TEST_P(Immediate, messages_go_only_to_peers_that_are_there) {
         EXPECT_EQ(std::to_string(index), sink.recv());
 }
 
-TEST_P(Immediate, sending_waits_until_the_peer_is_there) {
+TEST_P(Immediate, sending_waits_until_the_peer_is_there)
+{
     for (const auto& [type, sink_type] :
          {std::pair{ZMQ_PUSH, ZMQ_PULL}, {ZMQ_DEALER, ZMQ_ROUTER}, {ZMQ_REQ, ZMQ_ROUTER}}) {
         test_socket socket = source(type);
@@ -56,7 +60,8 @@ TEST_P(Immediate, sending_waits_until_the_peer_is_there) {
     }
 }
 
-TEST_P(Immediate, a_lost_peer_makes_sending_wait_again) {
+TEST_P(Immediate, a_lost_peer_makes_sending_wait_again)
+{
     const std::string address = known_address(GetParam());
     test_socket socket = source(ZMQ_DEALER);
     socket.connect(address);
@@ -73,5 +78,5 @@ TEST_P(Immediate, a_lost_peer_makes_sending_wait_again) {
 
 ZLINK_WIRE_TRANSPORTS(Immediate);
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

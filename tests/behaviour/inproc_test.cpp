@@ -13,7 +13,8 @@ protected:
     std::string address_ = known_address(transport::inproc);
 };
 
-TEST_F(Inproc, may_be_connected_before_it_is_bound) {
+TEST_F(Inproc, may_be_connected_before_it_is_bound)
+{
     test_socket source(context_, ZMQ_PUSH);
     source.connect(address_);
     source.send_parts({"early", "bird"});
@@ -22,7 +23,8 @@ TEST_F(Inproc, may_be_connected_before_it_is_bound) {
     EXPECT_EQ((parts{"early", "bird"}), sink.recv_parts());
 }
 
-TEST_F(Inproc, connects_many_waiting_peers_at_once) {
+TEST_F(Inproc, connects_many_waiting_peers_at_once)
+{
     std::vector<test_socket> sources;
     for (int index = 0; index < 20; ++index) {
         sources.emplace_back(context_, ZMQ_PUSH);
@@ -35,7 +37,8 @@ TEST_F(Inproc, connects_many_waiting_peers_at_once) {
         EXPECT_EQ("1", sink.recv());
 }
 
-TEST_F(Inproc, forgets_a_waiting_peer_that_closed) {
+TEST_F(Inproc, forgets_a_waiting_peer_that_closed)
+{
     {
         test_socket source(context_, ZMQ_PUSH);
         source.connect(address_);
@@ -50,7 +53,8 @@ TEST_F(Inproc, forgets_a_waiting_peer_that_closed) {
     }
 }
 
-TEST_F(Inproc, lets_the_reader_finish_after_the_writer_closed) {
+TEST_F(Inproc, lets_the_reader_finish_after_the_writer_closed)
+{
     test_socket sink(context_, ZMQ_PULL);
     sink.bind(address_);
     {
@@ -65,7 +69,8 @@ TEST_F(Inproc, lets_the_reader_finish_after_the_writer_closed) {
     EXPECT_FALSE(sink.readable(quiet_window));
 }
 
-TEST_F(Inproc, does_not_reconnect_to_a_new_binder) {
+TEST_F(Inproc, does_not_reconnect_to_a_new_binder)
+{
     test_socket source(context_, ZMQ_PUSH);
     test_socket first(context_, ZMQ_PULL);
     first.bind(address_);
@@ -80,7 +85,8 @@ TEST_F(Inproc, does_not_reconnect_to_a_new_binder) {
     EXPECT_EQ("connected anew", second.recv());
 }
 
-TEST_F(Inproc, does_not_check_the_types_of_the_peers) {
+TEST_F(Inproc, does_not_check_the_types_of_the_peers)
+{
     test_socket sink(context_, ZMQ_PULL);
     sink.bind(address_);
     test_socket source(context_, ZMQ_PAIR);
@@ -89,7 +95,8 @@ TEST_F(Inproc, does_not_check_the_types_of_the_peers) {
     EXPECT_EQ("accepted", sink.recv());
 }
 
-TEST_F(Inproc, tells_a_router_the_routing_id_of_its_peer) {
+TEST_F(Inproc, tells_a_router_the_routing_id_of_its_peer)
+{
     test_socket router(context_, ZMQ_ROUTER);
     router.bind(address_);
     test_socket dealer(context_, ZMQ_DEALER);
@@ -101,7 +108,8 @@ TEST_F(Inproc, tells_a_router_the_routing_id_of_its_peer) {
     EXPECT_EQ("welcome", dealer.recv());
 }
 
-TEST_F(Inproc, tells_the_routing_id_when_connected_before_binding) {
+TEST_F(Inproc, tells_the_routing_id_when_connected_before_binding)
+{
     test_socket dealer(context_, ZMQ_DEALER);
     dealer.set(ZMQ_ROUTING_ID, "early");
     dealer.connect(address_);
@@ -111,7 +119,8 @@ TEST_F(Inproc, tells_the_routing_id_when_connected_before_binding) {
     EXPECT_EQ((parts{"early", "hello"}), router.recv_parts());
 }
 
-TEST_F(Inproc, keeps_its_pipes_when_unbound) {
+TEST_F(Inproc, keeps_its_pipes_when_unbound)
+{
     auto [bound, peer, address] = connect_pair(context_, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
     bound.unbind(address);
     peer.send("still here");
@@ -120,7 +129,8 @@ TEST_F(Inproc, keeps_its_pipes_when_unbound) {
     EXPECT_EQ("so am I", peer.recv());
 }
 
-TEST_F(Inproc, makes_another_connection_for_each_connect) {
+TEST_F(Inproc, makes_another_connection_for_each_connect)
+{
     test_socket router(context_, ZMQ_ROUTER);
     router.bind(address_);
     test_socket source(context_, ZMQ_PUSH);
@@ -131,14 +141,16 @@ TEST_F(Inproc, makes_another_connection_for_each_connect) {
     EXPECT_NE(router.recv_parts().front(), router.recv_parts().front());
 }
 
-TEST_F(Inproc, ignores_immediate) {
+TEST_F(Inproc, ignores_immediate)
+{
     test_socket source(context_, ZMQ_PUSH);
     source.set(ZMQ_IMMEDIATE, 1);
     source.connect(address_);
     EXPECT_TRUE(source.try_send("queued"));
 }
 
-TEST_F(Inproc, is_usable_from_two_threads_without_a_pause) {
+TEST_F(Inproc, is_usable_from_two_threads_without_a_pause)
+{
     constexpr int count = 50'000;
     auto [bound, peer, address] = connect_pair(context_, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
     std::thread echo([&socket = bound] {
@@ -154,5 +166,5 @@ TEST_F(Inproc, is_usable_from_two_threads_without_a_pause) {
     echo.join();
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -9,23 +9,27 @@
 namespace zlink::test {
 namespace {
 
-std::string content_of(zmq_msg_t& message) {
+std::string content_of(zmq_msg_t& message)
+{
     return {static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message)};
 }
 
-void fill(zmq_msg_t& message, const std::string& content) {
+void fill(zmq_msg_t& message, const std::string& content)
+{
     ASSERT_EQ(0, zmq_msg_init_size(&message, content.size()));
     std::memcpy(zmq_msg_data(&message), content.data(), content.size());
 }
 
-std::string pattern_of(std::size_t size) {
+std::string pattern_of(std::size_t size)
+{
     std::string text(size, '\0');
     for (std::size_t index = 0; index < size; ++index)
         text[index] = static_cast<char>(index * 31 + size);
     return text;
 }
 
-TEST(Message, is_empty_after_init) {
+TEST(Message, is_empty_after_init)
+{
     zmq_msg_t message;
     ASSERT_EQ(0, zmq_msg_init(&message));
     EXPECT_EQ(0u, zmq_msg_size(&message));
@@ -34,7 +38,8 @@ TEST(Message, is_empty_after_init) {
     EXPECT_EQ(0, zmq_msg_close(&message));
 }
 
-TEST(Message, keeps_content_of_any_size) {
+TEST(Message, keeps_content_of_any_size)
+{
     for (const std::size_t size : {0, 1, 29, 30, 32, 33, 34, 63, 64, 255, 256, 8192, 100'000}) {
         zmq_msg_t message;
         fill(message, pattern_of(size));
@@ -44,14 +49,16 @@ TEST(Message, keeps_content_of_any_size) {
     }
 }
 
-TEST(Message, cannot_be_closed_twice) {
+TEST(Message, cannot_be_closed_twice)
+{
     zmq_msg_t message;
     zmq_msg_init_size(&message, 100);
     EXPECT_EQ(0, zmq_msg_close(&message));
     EXPECT_TRUE(fails_with(EFAULT, zmq_msg_close(&message)));
 }
 
-TEST(Message, calls_with_uninitialised_memory_fail) {
+TEST(Message, calls_with_uninitialised_memory_fail)
+{
     zmq_msg_t garbage;
     std::memset(&garbage, 0, sizeof garbage);
     zmq_msg_t good;
@@ -65,7 +72,8 @@ TEST(Message, calls_with_uninitialised_memory_fail) {
     zmq_msg_close(&good);
 }
 
-TEST(ZlinkOnlyMessage, sending_uninitialised_memory_fails) {
+TEST(ZlinkOnlyMessage, sending_uninitialised_memory_fails)
+{
     zmq_msg_t garbage;
     std::memset(&garbage, 0, sizeof garbage);
     test_context context;
@@ -73,7 +81,8 @@ TEST(ZlinkOnlyMessage, sending_uninitialised_memory_fails) {
     EXPECT_TRUE(fails_with(EFAULT, zmq_msg_send(&garbage, socket, 0)));
 }
 
-TEST(ZlinkOnlyMessage, moving_and_copying_onto_itself_changes_nothing) {
+TEST(ZlinkOnlyMessage, moving_and_copying_onto_itself_changes_nothing)
+{
     for (const std::size_t size : {5, 5000}) {
         zmq_msg_t message;
         fill(message, pattern_of(size));
@@ -85,7 +94,8 @@ TEST(ZlinkOnlyMessage, moving_and_copying_onto_itself_changes_nothing) {
     }
 }
 
-TEST(Message, moves_its_content) {
+TEST(Message, moves_its_content)
+{
     for (const std::size_t size : {0, 5, 33, 34, 5000}) {
         zmq_msg_t from;
         zmq_msg_t to;
@@ -99,7 +109,8 @@ TEST(Message, moves_its_content) {
     }
 }
 
-TEST(Message, copies_outlive_the_original) {
+TEST(Message, copies_outlive_the_original)
+{
     for (const std::size_t size : {0, 5, 33, 34, 5000}) {
         zmq_msg_t from;
         zmq_msg_t to;
@@ -113,7 +124,8 @@ TEST(Message, copies_outlive_the_original) {
     }
 }
 
-TEST(Message, copies_of_large_bodies_share_them) {
+TEST(Message, copies_of_large_bodies_share_them)
+{
     zmq_msg_t from;
     zmq_msg_t to;
     fill(from, pattern_of(5000));
@@ -127,7 +139,8 @@ TEST(Message, copies_of_large_bodies_share_them) {
     zmq_msg_close(&to);
 }
 
-TEST(Message, survives_a_bitwise_move_of_its_structure) {
+TEST(Message, survives_a_bitwise_move_of_its_structure)
+{
     for (const std::size_t size : {5, 5000}) {
         auto from = std::make_unique<zmq_msg_t>();
         fill(*from, pattern_of(size));
@@ -140,7 +153,8 @@ TEST(Message, survives_a_bitwise_move_of_its_structure) {
     }
 }
 
-TEST(Message, has_properties_to_read_only) {
+TEST(Message, has_properties_to_read_only)
+{
     zmq_msg_t message;
     zmq_msg_init(&message);
     EXPECT_EQ(0, zmq_msg_get(&message, ZMQ_MORE));
@@ -156,17 +170,20 @@ class foreign_memory {
 public:
     explicit foreign_memory(std::size_t size) : content_(pattern_of(size)) {}
 
-    void wrap(zmq_msg_t& message) {
+    void wrap(zmq_msg_t& message)
+    {
         ASSERT_EQ(0, zmq_msg_init_data(&message, content_.data(), content_.size(), release, this));
     }
     int freed() const { return freed_; }
-    bool freed_once() const {
+    bool freed_once() const
+    {
         return wait_until([this] { return freed_ > 0; }) && freed_ == 1 && right_pointer_;
     }
     const std::string& content() const { return content_; }
 
 private:
-    static void release(void* data, void* hint) {
+    static void release(void* data, void* hint)
+    {
         auto* self = static_cast<foreign_memory*>(hint);
         self->right_pointer_ = data == self->content_.data();
         ++self->freed_;
@@ -177,7 +194,8 @@ private:
     std::atomic<bool> right_pointer_{false};
 };
 
-TEST(ForeignMemory, is_freed_when_the_message_is_closed_unsent) {
+TEST(ForeignMemory, is_freed_when_the_message_is_closed_unsent)
+{
     for (const std::size_t size : {0, 1, 10, 10'000}) {
         foreign_memory memory(size);
         zmq_msg_t message;
@@ -189,7 +207,8 @@ TEST(ForeignMemory, is_freed_when_the_message_is_closed_unsent) {
     }
 }
 
-TEST(ForeignMemory, is_freed_with_the_last_copy) {
+TEST(ForeignMemory, is_freed_with_the_last_copy)
+{
     foreign_memory memory(1000);
     zmq_msg_t first;
     zmq_msg_t second;
@@ -207,7 +226,8 @@ TEST(ForeignMemory, is_freed_with_the_last_copy) {
     EXPECT_EQ(1, memory.freed());
 }
 
-TEST(ForeignMemory, moves_without_being_freed) {
+TEST(ForeignMemory, moves_without_being_freed)
+{
     foreign_memory memory(1000);
     zmq_msg_t from;
     zmq_msg_t to;
@@ -220,7 +240,8 @@ TEST(ForeignMemory, moves_without_being_freed) {
     EXPECT_EQ(1, memory.freed());
 }
 
-TEST(ForeignMemory, is_freed_when_the_message_is_overwritten) {
+TEST(ForeignMemory, is_freed_when_the_message_is_overwritten)
+{
     foreign_memory memory(1000);
     zmq_msg_t to;
     zmq_msg_t from;
@@ -233,7 +254,8 @@ TEST(ForeignMemory, is_freed_when_the_message_is_overwritten) {
     EXPECT_EQ(1, memory.freed());
 }
 
-TEST(ForeignMemory, without_a_free_function_is_constant_data) {
+TEST(ForeignMemory, without_a_free_function_is_constant_data)
+{
     static char text[] = "constant";
     zmq_msg_t message;
     ASSERT_EQ(0, zmq_msg_init_data(&message, text, sizeof text, nullptr, nullptr));
@@ -242,7 +264,8 @@ TEST(ForeignMemory, without_a_free_function_is_constant_data) {
     EXPECT_EQ(0, zmq_msg_close(&message));
 }
 
-TEST(ForeignMemory, stays_with_the_caller_when_sending_fails) {
+TEST(ForeignMemory, stays_with_the_caller_when_sending_fails)
+{
     test_context context;
     test_socket socket(context, ZMQ_PUSH);
     foreign_memory memory(1000);
@@ -255,7 +278,8 @@ TEST(ForeignMemory, stays_with_the_caller_when_sending_fails) {
     EXPECT_EQ(1, memory.freed());
 }
 
-TEST(ForeignMemory, is_freed_when_a_publisher_has_no_subscriber) {
+TEST(ForeignMemory, is_freed_when_a_publisher_has_no_subscriber)
+{
     test_context context;
     test_socket socket(context, ZMQ_PUB);
     foreign_memory memory(1000);
@@ -267,7 +291,8 @@ TEST(ForeignMemory, is_freed_when_a_publisher_has_no_subscriber) {
 
 class MessageOver : public transport_test {};
 
-TEST_P(MessageOver, frees_foreign_memory_once_after_transfer) {
+TEST_P(MessageOver, frees_foreign_memory_once_after_transfer)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     for (const std::size_t size : {0, 1, 10, 33, 34, 1000, 8192, 100'000, 1'000'000}) {
         foreign_memory memory(size);
@@ -281,7 +306,8 @@ TEST_P(MessageOver, frees_foreign_memory_once_after_transfer) {
     }
 }
 
-TEST_P(MessageOver, frees_foreign_memory_once_when_closed_while_queued) {
+TEST_P(MessageOver, frees_foreign_memory_once_when_closed_while_queued)
+{
     foreign_memory large(5000);
     foreign_memory small(5);
     {
@@ -298,7 +324,8 @@ TEST_P(MessageOver, frees_foreign_memory_once_when_closed_while_queued) {
     EXPECT_TRUE(small.freed_once());
 }
 
-TEST_P(MessageOver, frees_foreign_memory_once_when_never_connected) {
+TEST_P(MessageOver, frees_foreign_memory_once_when_never_connected)
+{
     foreign_memory memory(5000);
     {
         test_socket socket(context_, ZMQ_PUSH);
@@ -311,7 +338,8 @@ TEST_P(MessageOver, frees_foreign_memory_once_when_never_connected) {
     EXPECT_TRUE(memory.freed_once());
 }
 
-TEST_P(MessageOver, frees_memory_once_after_being_sent_to_several_subscribers) {
+TEST_P(MessageOver, frees_memory_once_after_being_sent_to_several_subscribers)
+{
     test_socket publisher(context_, ZMQ_XPUB);
     const std::string address = publisher.bind_and_resolve(fresh_bind_address(GetParam()));
     publisher.set(ZMQ_XPUB_VERBOSE, 1);
@@ -333,7 +361,8 @@ TEST_P(MessageOver, frees_memory_once_after_being_sent_to_several_subscribers) {
     }
 }
 
-TEST_P(MessageOver, a_copy_can_be_sent_and_the_original_read) {
+TEST_P(MessageOver, a_copy_can_be_sent_and_the_original_read)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     for (const std::size_t size : {10, 100'000}) {
         foreign_memory memory(size);
@@ -351,7 +380,8 @@ TEST_P(MessageOver, a_copy_can_be_sent_and_the_original_read) {
     }
 }
 
-TEST_P(MessageOver, arrives_unchanged_at_every_size) {
+TEST_P(MessageOver, arrives_unchanged_at_every_size)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     std::vector<std::size_t> sizes{8191, 8192, 8193, 65535, 65536, 65537, 100'000, 1'000'000};
     for (std::size_t size = 0; size < 300; ++size)
@@ -362,7 +392,8 @@ TEST_P(MessageOver, arrives_unchanged_at_every_size) {
     }
 }
 
-TEST_P(MessageOver, knows_whether_more_parts_follow) {
+TEST_P(MessageOver, knows_whether_more_parts_follow)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     peer.send_parts({"first", "second"});
     zmq_msg_t message;
@@ -379,7 +410,8 @@ TEST_P(MessageOver, knows_whether_more_parts_follow) {
 
 ZLINK_ALL_TRANSPORTS(MessageOver);
 
-TEST(MessageProperties, tell_about_the_peer_on_tcp) {
+TEST(MessageProperties, tell_about_the_peer_on_tcp)
+{
     test_context context;
     auto [bound, peer, address] =
         link(context, transport::tcp, ZMQ_ROUTER, ZMQ_DEALER, {},
@@ -396,7 +428,8 @@ TEST(MessageProperties, tell_about_the_peer_on_tcp) {
     zmq_msg_close(&message);
 }
 
-TEST(MessageProperties, do_not_exist_on_inproc) {
+TEST(MessageProperties, do_not_exist_on_inproc)
+{
     test_context context;
     auto [bound, peer, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
     peer.send("hello");
@@ -407,5 +440,5 @@ TEST(MessageProperties, do_not_exist_on_inproc) {
     zmq_msg_close(&message);
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 
 class Multipart : public transport_test {};
 
-TEST_P(Multipart, is_invisible_until_its_last_part_was_sent) {
+TEST_P(Multipart, is_invisible_until_its_last_part_was_sent)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     peer.send("first", ZMQ_SNDMORE);
     peer.send(std::string(50'000, 'm'), ZMQ_SNDMORE);
@@ -20,7 +21,8 @@ TEST_P(Multipart, is_invisible_until_its_last_part_was_sent) {
     EXPECT_EQ(3u, bound.recv_parts().size());
 }
 
-TEST_P(Multipart, may_have_very_many_parts) {
+TEST_P(Multipart, may_have_very_many_parts)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     parts message;
     for (int index = 0; index < 20'000; ++index)
@@ -30,7 +32,8 @@ TEST_P(Multipart, may_have_very_many_parts) {
     sending.join();
 }
 
-TEST_P(Multipart, mixes_parts_of_all_sizes) {
+TEST_P(Multipart, mixes_parts_of_all_sizes)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     parts message;
     for (const std::size_t size : {0, 1, 255, 256, 0, 8191, 8192, 65'536, 5, 1'000'000, 0})
@@ -41,7 +44,8 @@ TEST_P(Multipart, mixes_parts_of_all_sizes) {
     }
 }
 
-TEST_P(Multipart, is_dropped_when_its_sender_closes_before_the_end) {
+TEST_P(Multipart, is_dropped_when_its_sender_closes_before_the_end)
+{
     test_socket sink(context_, ZMQ_PULL);
     const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
     {
@@ -60,7 +64,8 @@ TEST_P(Multipart, is_dropped_when_its_sender_closes_before_the_end) {
     EXPECT_EQ((parts{"next", "message"}), sink.recv_parts());
 }
 
-TEST_P(Multipart, of_several_senders_are_not_interleaved) {
+TEST_P(Multipart, of_several_senders_are_not_interleaved)
+{
     constexpr int senders = 4;
     constexpr int each = 200;
     test_socket sink(context_, ZMQ_PULL);
@@ -85,7 +90,8 @@ TEST_P(Multipart, of_several_senders_are_not_interleaved) {
         thread.join();
 }
 
-TEST_P(Multipart, reading_may_stop_in_the_middle_and_go_on_later) {
+TEST_P(Multipart, reading_may_stop_in_the_middle_and_go_on_later)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     peer.send_parts({"a", "b", "c"});
     EXPECT_EQ("a", bound.recv());
@@ -96,7 +102,8 @@ TEST_P(Multipart, reading_may_stop_in_the_middle_and_go_on_later) {
     EXPECT_EQ("c", bound.recv());
 }
 
-TEST_P(Multipart, the_rest_follows_the_peer_that_got_the_first_part) {
+TEST_P(Multipart, the_rest_follows_the_peer_that_got_the_first_part)
+{
     test_socket source(context_, ZMQ_PUSH);
     std::vector<test_socket> sinks;
     for (int index = 0; index < 2; ++index) {
@@ -111,7 +118,8 @@ TEST_P(Multipart, the_rest_follows_the_peer_that_got_the_first_part) {
     EXPECT_EQ((parts{"a", "b", "c"}), sinks[0].recv_parts());
 }
 
-TEST_P(Multipart, a_message_after_one_cut_off_by_a_vanished_peer_is_whole) {
+TEST_P(Multipart, a_message_after_one_cut_off_by_a_vanished_peer_is_whole)
+{
     test_socket source(context_, ZMQ_PUSH);
     const std::string address = source.bind_and_resolve(fresh_bind_address(GetParam()));
     {
@@ -132,5 +140,5 @@ TEST_P(Multipart, a_message_after_one_cut_off_by_a_vanished_peer_is_whole) {
 
 ZLINK_ALL_TRANSPORTS(Multipart);
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -9,7 +9,8 @@
 namespace zlink::test {
 namespace {
 
-int set_int(void* socket, int option, int value) {
+int set_int(void* socket, int option, int value)
+{
     return zmq_setsockopt(socket, option, &value, sizeof value);
 }
 
@@ -22,7 +23,8 @@ struct int_option {
     std::vector<int> rejected;
 };
 
-void PrintTo(const int_option& option, std::ostream* out) {
+void PrintTo(const int_option& option, std::ostream* out)
+{
     *out << option.name;
 }
 
@@ -65,18 +67,21 @@ protected:
     test_socket socket_ = test_socket::with_defaults(context_, ZMQ_DEALER);
 };
 
-TEST_P(IntOption, has_its_default) {
+TEST_P(IntOption, has_its_default)
+{
     EXPECT_EQ(GetParam().default_value, socket_.get(GetParam().id));
 }
 
-TEST_P(IntOption, returns_every_accepted_value) {
+TEST_P(IntOption, returns_every_accepted_value)
+{
     for (const int value : GetParam().accepted) {
         EXPECT_EQ(0, set_int(socket_, GetParam().id, value)) << value;
         EXPECT_EQ(value, socket_.get(GetParam().id));
     }
 }
 
-TEST_P(IntOption, keeps_its_value_when_one_is_rejected) {
+TEST_P(IntOption, keeps_its_value_when_one_is_rejected)
+{
     const int before = socket_.get(GetParam().id);
     for (const int value : GetParam().rejected) {
         EXPECT_TRUE(fails_with(EINVAL, set_int(socket_, GetParam().id, value))) << value;
@@ -84,7 +89,8 @@ TEST_P(IntOption, keeps_its_value_when_one_is_rejected) {
     }
 }
 
-TEST_P(IntOption, demands_the_exact_length) {
+TEST_P(IntOption, demands_the_exact_length)
+{
     const std::array<char, 16> zeros{};
     for (const std::size_t size : {0, 1, 3, 5, 8})
         EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(socket_, GetParam().id, zeros.data(), size)))
@@ -100,7 +106,8 @@ INSTANTIATE_TEST_SUITE_P(Options, IntOption, ::testing::ValuesIn(int_options),
 
 class Options : public ::testing::Test {
 protected:
-    int get_raw(int option, std::size_t& size) {
+    int get_raw(int option, std::size_t& size)
+    {
         room_.fill('#');
         return zmq_getsockopt(socket_, option, room_.data(), &size);
     }
@@ -110,7 +117,8 @@ protected:
     std::array<char, 300> room_{};
 };
 
-TEST_F(Options, of_64_bits_demand_eight_bytes) {
+TEST_F(Options, of_64_bits_demand_eight_bytes)
+{
     for (const int option : {ZMQ_AFFINITY, ZMQ_MAXMSGSIZE}) {
         std::int64_t value = 5;
         EXPECT_EQ(0, zmq_setsockopt(socket_, option, &value, sizeof value));
@@ -124,7 +132,8 @@ TEST_F(Options, of_64_bits_demand_eight_bytes) {
     }
 }
 
-TEST_F(Options, of_64_bits_have_their_defaults) {
+TEST_F(Options, of_64_bits_have_their_defaults)
+{
     std::int64_t value = 0;
     std::size_t size = sizeof value;
     ASSERT_EQ(0, zmq_getsockopt(socket_, ZMQ_MAXMSGSIZE, &value, &size));
@@ -133,14 +142,16 @@ TEST_F(Options, of_64_bits_have_their_defaults) {
     EXPECT_EQ(0, value);
 }
 
-TEST_F(Options, affinity_to_missing_io_threads_fails_at_bind_and_connect) {
+TEST_F(Options, affinity_to_missing_io_threads_fails_at_bind_and_connect)
+{
     const std::uint64_t second_thread_only = 2;
     zmq_setsockopt(socket_, ZMQ_AFFINITY, &second_thread_only, sizeof second_thread_only);
     EXPECT_TRUE(fails_with(EMTHREAD, zmq_bind(socket_, "tcp://127.0.0.1:*")));
     EXPECT_TRUE(fails_with(EMTHREAD, zmq_connect(socket_, "tcp://127.0.0.1:5555")));
 }
 
-TEST_F(Options, routing_id_has_1_to_255_bytes) {
+TEST_F(Options, routing_id_has_1_to_255_bytes)
+{
     std::size_t size = room_.size();
     EXPECT_EQ(0, get_raw(ZMQ_ROUTING_ID, size));
     EXPECT_EQ(0u, size);
@@ -158,7 +169,8 @@ TEST_F(Options, routing_id_has_1_to_255_bytes) {
     EXPECT_EQ(0, get_raw(ZMQ_ROUTING_ID, size));
 }
 
-TEST_F(Options, of_text_return_the_length_with_the_terminator) {
+TEST_F(Options, of_text_return_the_length_with_the_terminator)
+{
     std::size_t size = room_.size();
     EXPECT_EQ(0, get_raw(ZMQ_LAST_ENDPOINT, size));
     EXPECT_EQ(1u, size);
@@ -171,7 +183,8 @@ TEST_F(Options, of_text_return_the_length_with_the_terminator) {
     EXPECT_TRUE(fails_with(EINVAL, get_raw(ZMQ_LAST_ENDPOINT, size)));
 }
 
-TEST_F(Options, some_ints_accept_larger_buffers) {
+TEST_F(Options, some_ints_accept_larger_buffers)
+{
     for (const int option : {ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_THREAD_SAFE}) {
         std::size_t size = room_.size();
         EXPECT_EQ(0, get_raw(option, size)) << option;
@@ -181,13 +194,15 @@ TEST_F(Options, some_ints_accept_larger_buffers) {
     }
 }
 
-TEST_F(Options, that_are_read_only_cannot_be_set) {
+TEST_F(Options, that_are_read_only_cannot_be_set)
+{
     for (const int option : {ZMQ_TYPE, ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_LAST_ENDPOINT,
                              ZMQ_MECHANISM, ZMQ_THREAD_SAFE})
         EXPECT_TRUE(fails_with(EINVAL, set_int(socket_, option, 1))) << option;
 }
 
-TEST_F(Options, that_do_not_exist_are_refused) {
+TEST_F(Options, that_do_not_exist_are_refused)
+{
     for (const int option : {-1, 0, 1, 3, 10, 20, 26, 29, 30, 67, 70, 82, 83, 9999}) {
         EXPECT_TRUE(fails_with(EINVAL, set_int(socket_, option, 1))) << option;
         std::size_t size = sizeof(int);
@@ -195,7 +210,8 @@ TEST_F(Options, that_do_not_exist_are_refused) {
     }
 }
 
-TEST_F(Options, of_a_new_socket_say_there_is_nothing_to_receive) {
+TEST_F(Options, of_a_new_socket_say_there_is_nothing_to_receive)
+{
     EXPECT_EQ(0, socket_.get(ZMQ_RCVMORE));
     EXPECT_EQ(0, socket_.events());
     EXPECT_LE(0, socket_.get(ZMQ_FD));
@@ -203,7 +219,8 @@ TEST_F(Options, of_a_new_socket_say_there_is_nothing_to_receive) {
     EXPECT_EQ(ZMQ_NULL, socket_.get(ZMQ_MECHANISM));
 }
 
-TEST_F(Options, linger_is_zero_by_default_only_for_subscribers) {
+TEST_F(Options, linger_is_zero_by_default_only_for_subscribers)
+{
     for (int type = ZMQ_PAIR; type <= ZMQ_XSUB; ++type) {
         const bool subscriber = type == ZMQ_SUB || type == ZMQ_XSUB;
         const test_socket socket = test_socket::with_defaults(context_, type);
@@ -211,28 +228,32 @@ TEST_F(Options, linger_is_zero_by_default_only_for_subscribers) {
     }
 }
 
-TEST_F(Options, ipv4only_is_the_opposite_of_ipv6) {
+TEST_F(Options, ipv4only_is_the_opposite_of_ipv6)
+{
     socket_.set(ZMQ_IPV6, 1);
     EXPECT_EQ(0, socket_.get(ZMQ_IPV4ONLY));
     socket_.set(ZMQ_IPV4ONLY, 1);
     EXPECT_EQ(0, socket_.get(ZMQ_IPV6));
 }
 
-TEST_F(Options, heartbeat_ttl_counts_tenths_of_seconds) {
+TEST_F(Options, heartbeat_ttl_counts_tenths_of_seconds)
+{
     socket_.set(ZMQ_HEARTBEAT_TTL, 150);
     EXPECT_EQ(100, socket_.get(ZMQ_HEARTBEAT_TTL));
     socket_.set(ZMQ_HEARTBEAT_TTL, 99);
     EXPECT_EQ(0, socket_.get(ZMQ_HEARTBEAT_TTL));
 }
 
-TEST_F(Options, inverted_matching_takes_any_int) {
+TEST_F(Options, inverted_matching_takes_any_int)
+{
     for (const int value : {0, 1, 7, -3}) {
         EXPECT_EQ(0, set_int(socket_, ZMQ_INVERT_MATCHING, value));
         EXPECT_EQ(value != 0, socket_.get(ZMQ_INVERT_MATCHING));
     }
 }
 
-TEST(ZlinkOnlyOptions, heartbeat_ttl_rejects_every_negative_value) {
+TEST(ZlinkOnlyOptions, heartbeat_ttl_rejects_every_negative_value)
+{
     test_context context;
     test_socket socket(context, ZMQ_DEALER);
     for (const int value : {-1, -50, -99})
@@ -246,13 +267,15 @@ struct type_option {
     std::vector<int> types;
 };
 
-void PrintTo(const type_option& option, std::ostream* out) {
+void PrintTo(const type_option& option, std::ostream* out)
+{
     *out << option.name;
 }
 
 class TypeOption : public ::testing::TestWithParam<type_option> {
 protected:
-    bool belongs_to(int type) const {
+    bool belongs_to(int type) const
+    {
         const auto& types = GetParam().types;
         return std::find(types.begin(), types.end(), type) != types.end();
     }
@@ -260,7 +283,8 @@ protected:
     test_context context_;
 };
 
-TEST_P(TypeOption, is_accepted_by_its_types_only) {
+TEST_P(TypeOption, is_accepted_by_its_types_only)
+{
     for (int type = ZMQ_PAIR; type <= ZMQ_XSUB; ++type) {
         test_socket socket(context_, type);
         if (belongs_to(type))
@@ -270,7 +294,8 @@ TEST_P(TypeOption, is_accepted_by_its_types_only) {
     }
 }
 
-TEST_P(TypeOption, takes_any_value_that_is_not_negative) {
+TEST_P(TypeOption, takes_any_value_that_is_not_negative)
+{
     for (const int type : GetParam().types) {
         test_socket socket(context_, type);
         EXPECT_EQ(0, set_int(socket, GetParam().id, 0));
@@ -279,7 +304,8 @@ TEST_P(TypeOption, takes_any_value_that_is_not_negative) {
     }
 }
 
-TEST_P(TypeOption, cannot_be_read) {
+TEST_P(TypeOption, cannot_be_read)
+{
     for (const int type : GetParam().types) {
         test_socket socket(context_, type);
         int value = 0;
@@ -302,7 +328,8 @@ INSTANTIATE_TEST_SUITE_P(
         type_option{"XPUB_MANUAL", ZMQ_XPUB_MANUAL, {ZMQ_XPUB, ZMQ_PUB}}),
     [](const auto& info) { return std::string(info.param.name); });
 
-TEST_F(Options, subscriptions_belong_to_sub_sockets) {
+TEST_F(Options, subscriptions_belong_to_sub_sockets)
+{
     for (int type = ZMQ_PAIR; type <= ZMQ_XSUB; ++type) {
         test_socket socket(context_, type);
         for (const int option : {ZMQ_SUBSCRIBE, ZMQ_UNSUBSCRIBE}) {
@@ -318,14 +345,16 @@ TEST_F(Options, subscriptions_belong_to_sub_sockets) {
     EXPECT_EQ(0, zmq_setsockopt(subscriber, ZMQ_UNSUBSCRIBE, "never subscribed", 16));
 }
 
-TEST_F(Options, connect_routing_id_must_not_be_empty) {
+TEST_F(Options, connect_routing_id_must_not_be_empty)
+{
     test_socket router(context_, ZMQ_ROUTER);
     EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(router, ZMQ_CONNECT_ROUTING_ID, "", 0)));
     EXPECT_EQ(0, zmq_setsockopt(router, ZMQ_CONNECT_ROUTING_ID, "peer", 4));
     EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(socket_, ZMQ_CONNECT_ROUTING_ID, "peer", 4)));
 }
 
-TEST(OptionEffects, a_part_above_maxmsgsize_closes_the_connection) {
+TEST(OptionEffects, a_part_above_maxmsgsize_closes_the_connection)
+{
     test_context context;
     auto [bound, peer, address] =
         link(context, transport::tcp, ZMQ_PULL, ZMQ_PUSH, [](test_socket& socket) {
@@ -342,7 +371,8 @@ TEST(OptionEffects, a_part_above_maxmsgsize_closes_the_connection) {
     EXPECT_EQ("still served", bound.recv());
 }
 
-TEST(OptionEffects, maxmsgsize_does_not_limit_inproc) {
+TEST(OptionEffects, maxmsgsize_does_not_limit_inproc)
+{
     test_context context;
     auto [bound, peer, address] =
         link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, [](test_socket& socket) {
@@ -353,7 +383,8 @@ TEST(OptionEffects, maxmsgsize_does_not_limit_inproc) {
     EXPECT_EQ(5000u, bound.recv().size());
 }
 
-TEST(OptionEffects, traffic_flows_with_all_tcp_options_set) {
+TEST(OptionEffects, traffic_flows_with_all_tcp_options_set)
+{
     test_context context;
     const configuration configure = [](test_socket& socket) {
         socket.set(ZMQ_SNDBUF, 16'384);
@@ -373,5 +404,5 @@ TEST(OptionEffects, traffic_flows_with_all_tcp_options_set) {
     EXPECT_EQ(100'000u, bound.recv().size());
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -9,7 +9,8 @@ namespace {
 
 class Pair : public transport_test {};
 
-TEST_P(Pair, delivers_in_order_both_ways) {
+TEST_P(Pair, delivers_in_order_both_ways)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     for (int index = 0; index < 200; ++index) {
         bound.send("down " + std::to_string(index));
@@ -21,7 +22,8 @@ TEST_P(Pair, delivers_in_order_both_ways) {
     }
 }
 
-TEST_P(Pair, keeps_parts_together) {
+TEST_P(Pair, keeps_parts_together)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     const parts message{"", "a", std::string(100'000, 'b'), "", "c"};
     peer.send_parts(message);
@@ -30,7 +32,8 @@ TEST_P(Pair, keeps_parts_together) {
     EXPECT_EQ(parts{"single"}, bound.recv_parts());
 }
 
-TEST_P(Pair, gets_nothing_from_a_second_peer) {
+TEST_P(Pair, gets_nothing_from_a_second_peer)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     test_socket second(context_, ZMQ_PAIR);
     second.connect(address);
@@ -43,7 +46,8 @@ TEST_P(Pair, gets_nothing_from_a_second_peer) {
     EXPECT_FALSE(second.readable(std::chrono::milliseconds(5)));
 }
 
-TEST_P(Pair, accepts_another_peer_after_the_first_has_left) {
+TEST_P(Pair, accepts_another_peer_after_the_first_has_left)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     const std::string where = address;
     peer.close();
@@ -61,7 +65,8 @@ TEST_P(Pair, accepts_another_peer_after_the_first_has_left) {
     }));
 }
 
-TEST_P(Pair, moves_large_messages_both_ways_at_once) {
+TEST_P(Pair, moves_large_messages_both_ways_at_once)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     constexpr int count = 50;
     const std::string body(300'000, 'L');
@@ -76,7 +81,8 @@ TEST_P(Pair, moves_large_messages_both_ways_at_once) {
     other.join();
 }
 
-TEST_P(Pair, ping_pong) {
+TEST_P(Pair, ping_pong)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     std::thread echo([&socket = bound] {
         for (int index = 0; index < 1000; ++index)
@@ -91,5 +97,5 @@ TEST_P(Pair, ping_pong) {
 
 ZLINK_ALL_TRANSPORTS(Pair);
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

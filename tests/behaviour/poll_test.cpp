@@ -14,11 +14,13 @@ namespace {
 /// Two connected descriptors that close themselves.
 class descriptor_pair {
 public:
-    descriptor_pair() {
+    descriptor_pair()
+    {
         if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()) != 0)
             throw std::runtime_error("socketpair");
     }
-    ~descriptor_pair() {
+    ~descriptor_pair()
+    {
         ::close(ends_[0]);
         ::close(ends_[1]);
     }
@@ -26,7 +28,8 @@ public:
     descriptor_pair& operator=(const descriptor_pair&) = delete;
 
     int reader() const { return ends_[0]; }
-    void write() const {
+    void write() const
+    {
         if (::write(ends_[1], "x", 1) != 1)
             throw std::runtime_error("write");
     }
@@ -37,7 +40,8 @@ private:
 
 class Poll : public transport_test {};
 
-TEST_P(Poll, reports_a_socket_with_a_message) {
+TEST_P(Poll, reports_a_socket_with_a_message)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     zmq_pollitem_t item{bound, 0, ZMQ_POLLIN, 77};
     EXPECT_EQ(0, zmq_poll(&item, 1, 0));
@@ -47,7 +51,8 @@ TEST_P(Poll, reports_a_socket_with_a_message) {
     EXPECT_EQ(ZMQ_POLLIN, item.revents);
 }
 
-TEST_P(Poll, reports_as_long_as_there_is_something_to_read) {
+TEST_P(Poll, reports_as_long_as_there_is_something_to_read)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     peer.send("one");
     peer.send("two");
@@ -59,7 +64,8 @@ TEST_P(Poll, reports_as_long_as_there_is_something_to_read) {
     EXPECT_FALSE(bound.readable(std::chrono::milliseconds(0)));
 }
 
-TEST_P(Poll, stays_readable_between_the_parts_of_a_message) {
+TEST_P(Poll, stays_readable_between_the_parts_of_a_message)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     peer.send_parts({"a", "b"});
     EXPECT_EQ("a", bound.recv());
@@ -68,7 +74,8 @@ TEST_P(Poll, stays_readable_between_the_parts_of_a_message) {
     EXPECT_EQ("b", bound.recv());
 }
 
-TEST_P(Poll, wakes_for_a_message_that_comes_while_it_waits) {
+TEST_P(Poll, wakes_for_a_message_that_comes_while_it_waits)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     std::thread sender([&from = peer] {
         from.readable(std::chrono::milliseconds(20));
@@ -79,7 +86,8 @@ TEST_P(Poll, wakes_for_a_message_that_comes_while_it_waits) {
     sender.join();
 }
 
-TEST_P(Poll, reports_both_directions_at_once) {
+TEST_P(Poll, reports_both_directions_at_once)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     peer.send("x");
     ASSERT_TRUE(bound.readable());
@@ -88,7 +96,8 @@ TEST_P(Poll, reports_both_directions_at_once) {
     EXPECT_EQ(ZMQ_POLLIN | ZMQ_POLLOUT, bound.events());
 }
 
-TEST_P(Poll, wakes_a_writer_when_its_first_peer_connects) {
+TEST_P(Poll, wakes_a_writer_when_its_first_peer_connects)
+{
     test_socket sender(context_, ZMQ_PUSH);
     const std::string address = sender.bind_and_resolve(fresh_bind_address(GetParam()));
     EXPECT_FALSE(sender.writable(std::chrono::milliseconds(0)));
@@ -102,7 +111,8 @@ TEST_P(Poll, wakes_a_writer_when_its_first_peer_connects) {
     connecting.join();
 }
 
-TEST_P(Poll, tells_which_of_many_sockets_is_ready) {
+TEST_P(Poll, tells_which_of_many_sockets_is_ready)
+{
     std::vector<connected_pair> pairs;
     std::vector<zmq_pollitem_t> items;
     for (int index = 0; index < 10; ++index) {
@@ -118,7 +128,8 @@ TEST_P(Poll, tells_which_of_many_sockets_is_ready) {
     }
 }
 
-TEST_P(Poll, mixes_sockets_and_descriptors) {
+TEST_P(Poll, mixes_sockets_and_descriptors)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     const descriptor_pair descriptors;
     std::array<zmq_pollitem_t, 2> items{
@@ -135,7 +146,8 @@ TEST_P(Poll, mixes_sockets_and_descriptors) {
     EXPECT_EQ(ZMQ_POLLIN, items[0].revents);
 }
 
-TEST_P(Poll, takes_a_socket_that_is_listed_twice) {
+TEST_P(Poll, takes_a_socket_that_is_listed_twice)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     std::array<zmq_pollitem_t, 2> items{zmq_pollitem_t{bound, 0, ZMQ_POLLIN, 0},
                                         zmq_pollitem_t{bound, 0, ZMQ_POLLIN, 0}};
@@ -152,7 +164,8 @@ TEST_P(Poll, takes_a_socket_that_is_listed_twice) {
     sender.join();
 }
 
-TEST_P(Poll, times_out_with_a_descriptor_and_a_socket_that_is_listed_twice) {
+TEST_P(Poll, times_out_with_a_descriptor_and_a_socket_that_is_listed_twice)
+{
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
     const descriptor_pair descriptors;
     std::array<zmq_pollitem_t, 3> items{
@@ -165,26 +178,30 @@ TEST_P(Poll, times_out_with_a_descriptor_and_a_socket_that_is_listed_twice) {
 
 ZLINK_ALL_TRANSPORTS(Poll);
 
-TEST(PollArguments, no_items_wait_for_the_timeout) {
+TEST(PollArguments, no_items_wait_for_the_timeout)
+{
     const stopwatch clock;
     EXPECT_EQ(0, zmq_poll(nullptr, 0, 30));
     EXPECT_LE(29, clock.elapsed_ms());
     EXPECT_EQ(0, zmq_poll(nullptr, 0, 0));
 }
 
-TEST(PollArguments, bad_ones_are_refused) {
+TEST(PollArguments, bad_ones_are_refused)
+{
     EXPECT_TRUE(fails_with(EFAULT, zmq_poll(nullptr, 1, 0)));
     zmq_pollitem_t item{};
     EXPECT_TRUE(fails_with(EINVAL, zmq_poll(&item, -1, 0)));
 }
 
-TEST(ZlinkOnlyPollArguments, something_that_is_no_socket_is_refused) {
+TEST(ZlinkOnlyPollArguments, something_that_is_no_socket_is_refused)
+{
     std::array<unsigned char, 4096> garbage{};
     zmq_pollitem_t item{garbage.data(), 0, ZMQ_POLLIN, 0};
     EXPECT_TRUE(fails_with(ENOTSOCK, zmq_poll(&item, 1, 0)));
 }
 
-TEST(PollArguments, an_item_without_events_never_triggers) {
+TEST(PollArguments, an_item_without_events_never_triggers)
+{
     test_context context;
     auto [bound, peer, address] = connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
     peer.send("x");
@@ -193,7 +210,8 @@ TEST(PollArguments, an_item_without_events_never_triggers) {
     EXPECT_EQ(0, zmq_poll(&item, 1, 10));
 }
 
-TEST(PollTimeout, elapses) {
+TEST(PollTimeout, elapses)
+{
     test_context context;
     test_socket socket(context, ZMQ_PULL);
     const stopwatch clock;
@@ -201,7 +219,8 @@ TEST(PollTimeout, elapses) {
     EXPECT_LE(49, clock.elapsed_ms());
 }
 
-TEST(PollDescriptors, report_reading_writing_and_hanging_up) {
+TEST(PollDescriptors, report_reading_writing_and_hanging_up)
+{
     const descriptor_pair descriptors;
     zmq_pollitem_t item{nullptr, descriptors.reader(), ZMQ_POLLIN | ZMQ_POLLOUT, 0};
     EXPECT_EQ(1, zmq_poll(&item, 1, 0));
@@ -214,7 +233,8 @@ TEST(PollDescriptors, report_reading_writing_and_hanging_up) {
     EXPECT_EQ(ZMQ_POLLERR, item.revents);
 }
 
-TEST(PollOut, is_set_from_the_start_for_types_that_drop) {
+TEST(PollOut, is_set_from_the_start_for_types_that_drop)
+{
     test_context context;
     for (const int type : {ZMQ_PUB, ZMQ_XPUB, ZMQ_XSUB, ZMQ_ROUTER})
         EXPECT_TRUE(test_socket(context, type).writable()) << type;
@@ -222,5 +242,5 @@ TEST(PollOut, is_set_from_the_start_for_types_that_drop) {
         EXPECT_FALSE(test_socket(context, type).writable(std::chrono::milliseconds(0))) << type;
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -15,7 +15,8 @@ protected:
     PubSub() { address_ = publisher_.bind_and_resolve(fresh_bind_address(GetParam())); }
 
     /// A subscriber whose subscriptions, as far as given here, are known to the publisher.
-    test_socket subscriber(const parts& topics) {
+    test_socket subscriber(const parts& topics)
+    {
         test_socket socket(context_, ZMQ_SUB);
         for (const std::string& topic : topics)
             socket.set(ZMQ_SUBSCRIBE, topic);
@@ -25,7 +26,8 @@ protected:
     }
 
     /// Waits until the publisher has processed every subscription this socket has sent so far.
-    void settle(test_socket& socket) {
+    void settle(test_socket& socket)
+    {
         const std::string marker = "~settle" + std::to_string(markers_++);
         socket.set(ZMQ_SUBSCRIBE, marker);
         publish_until_received(publisher_, socket, marker);
@@ -36,7 +38,8 @@ protected:
     int markers_ = 0;
 };
 
-TEST_P(PubSub, matches_the_beginning_of_a_message) {
+TEST_P(PubSub, matches_the_beginning_of_a_message)
+{
     test_socket socket = subscriber({"abc"});
     for (const char* body : {"ab", "abd", "xabc", "", "abc", "abcd"})
         publisher_.send(body);
@@ -47,7 +50,8 @@ TEST_P(PubSub, matches_the_beginning_of_a_message) {
     EXPECT_EQ("abc end", socket.recv());
 }
 
-TEST_P(PubSub, without_subscription_nothing_arrives) {
+TEST_P(PubSub, without_subscription_nothing_arrives)
+{
     test_socket all = subscriber({""});
     test_socket none(context_, ZMQ_SUB);
     none.connect(address_);
@@ -56,7 +60,8 @@ TEST_P(PubSub, without_subscription_nothing_arrives) {
     EXPECT_FALSE(none.readable(quiet_window));
 }
 
-TEST_P(PubSub, the_empty_topic_matches_everything) {
+TEST_P(PubSub, the_empty_topic_matches_everything)
+{
     test_socket socket = subscriber({""});
     for (const std::string& body : parts{"", "a", std::string("\0\xFF", 2)}) {
         publisher_.send(body);
@@ -64,7 +69,8 @@ TEST_P(PubSub, the_empty_topic_matches_everything) {
     }
 }
 
-TEST_P(PubSub, overlapping_topics_deliver_one_copy) {
+TEST_P(PubSub, overlapping_topics_deliver_one_copy)
+{
     test_socket socket = subscriber({"", "a", "ab"});
     publisher_.send("abc");
     publisher_.send("last");
@@ -72,7 +78,8 @@ TEST_P(PubSub, overlapping_topics_deliver_one_copy) {
     EXPECT_EQ("last", socket.recv());
 }
 
-TEST_P(PubSub, equal_subscriptions_are_counted) {
+TEST_P(PubSub, equal_subscriptions_are_counted)
+{
     test_socket socket = subscriber({"a", "a", "m"});
     socket.set(ZMQ_UNSUBSCRIBE, "a");
     settle(socket);
@@ -85,7 +92,8 @@ TEST_P(PubSub, equal_subscriptions_are_counted) {
     EXPECT_EQ("marker", socket.recv());
 }
 
-TEST_P(PubSub, cancelling_what_was_never_subscribed_changes_nothing) {
+TEST_P(PubSub, cancelling_what_was_never_subscribed_changes_nothing)
+{
     test_socket socket = subscriber({"a"});
     socket.set(ZMQ_UNSUBSCRIBE, "b");
     socket.set(ZMQ_UNSUBSCRIBE, "");
@@ -94,14 +102,16 @@ TEST_P(PubSub, cancelling_what_was_never_subscribed_changes_nothing) {
     EXPECT_EQ("a", socket.recv());
 }
 
-TEST_P(PubSub, only_the_first_part_decides) {
+TEST_P(PubSub, only_the_first_part_decides)
+{
     test_socket socket = subscriber({"topic"});
     publisher_.send_parts({"other", "topic"});
     publisher_.send_parts({"topic", "other", ""});
     EXPECT_EQ((parts{"topic", "other", ""}), socket.recv_parts());
 }
 
-TEST_P(PubSub, every_subscriber_gets_its_own_selection) {
+TEST_P(PubSub, every_subscriber_gets_its_own_selection)
+{
     test_socket a = subscriber({"a"});
     test_socket b = subscriber({"b"});
     test_socket both = subscriber({"a", "b"});
@@ -117,7 +127,8 @@ TEST_P(PubSub, every_subscriber_gets_its_own_selection) {
     }
 }
 
-TEST_P(PubSub, a_subscriber_reads_from_several_publishers) {
+TEST_P(PubSub, a_subscriber_reads_from_several_publishers)
+{
     test_socket second(context_, ZMQ_PUB);
     test_socket socket = subscriber({""});
     socket.connect(second.bind_and_resolve(fresh_bind_address(GetParam())));
@@ -128,7 +139,8 @@ TEST_P(PubSub, a_subscriber_reads_from_several_publishers) {
     EXPECT_EQ("from the second", socket.recv());
 }
 
-TEST_P(PubSub, a_subscriber_may_bind) {
+TEST_P(PubSub, a_subscriber_may_bind)
+{
     test_socket socket(context_, ZMQ_SUB);
     socket.set(ZMQ_SUBSCRIBE, "x");
     const std::string address = socket.bind_and_resolve(fresh_bind_address(GetParam()));
@@ -139,7 +151,8 @@ TEST_P(PubSub, a_subscriber_may_bind) {
     EXPECT_EQ("xyz", socket.recv());
 }
 
-TEST_P(PubSub, a_slow_subscriber_loses_whole_messages_only) {
+TEST_P(PubSub, a_slow_subscriber_loses_whole_messages_only)
+{
     publisher_.set(ZMQ_SNDHWM, 5);
     test_socket socket(context_, ZMQ_SUB);
     socket.set(ZMQ_RCVHWM, 5);
@@ -169,7 +182,8 @@ TEST_P(PubSub, a_slow_subscriber_loses_whole_messages_only) {
     }));
 }
 
-TEST_P(PubSub, a_slow_subscriber_does_not_disturb_the_others) {
+TEST_P(PubSub, a_slow_subscriber_does_not_disturb_the_others)
+{
     publisher_.set(ZMQ_SNDHWM, 100);
     test_socket slow = subscriber({""});
     test_socket fast = subscriber({""});
@@ -181,7 +195,8 @@ TEST_P(PubSub, a_slow_subscriber_does_not_disturb_the_others) {
     EXPECT_TRUE(slow.readable());
 }
 
-TEST_P(PubSub, without_drop_the_publisher_waits) {
+TEST_P(PubSub, without_drop_the_publisher_waits)
+{
     publisher_.set(ZMQ_SNDHWM, 2);
     publisher_.set(ZMQ_XPUB_NODROP, 1);
     publisher_.set(ZMQ_SNDTIMEO, 50);
@@ -202,7 +217,8 @@ TEST_P(PubSub, without_drop_the_publisher_waits) {
     EXPECT_EQ("flows again", socket.recv());
 }
 
-TEST_P(PubSub, without_drop_nothing_is_lost) {
+TEST_P(PubSub, without_drop_nothing_is_lost)
+{
     constexpr int count = 5000;
     publisher_.set(ZMQ_SNDHWM, 3);
     publisher_.set(ZMQ_XPUB_NODROP, 1);
@@ -229,7 +245,8 @@ TEST_P(PubSub, without_drop_nothing_is_lost) {
     sending.join();
 }
 
-TEST_P(PubSub, publishing_goes_on_while_subscribers_come_and_go) {
+TEST_P(PubSub, publishing_goes_on_while_subscribers_come_and_go)
+{
     std::atomic<bool> stop{false};
     std::thread sending([&] {
         while (!stop)
@@ -245,7 +262,8 @@ TEST_P(PubSub, publishing_goes_on_while_subscribers_come_and_go) {
     sending.join();
 }
 
-TEST_P(PubSub, hundreds_of_topics_are_told_apart) {
+TEST_P(PubSub, hundreds_of_topics_are_told_apart)
+{
     parts topics;
     for (int index = 0; index < 1000; index += 2)
         topics.push_back("topic-" + std::to_string(index) + "-");
@@ -261,7 +279,8 @@ ZLINK_ALL_TRANSPORTS(PubSub);
 class ZlinkOnlyPubSub : public PubSub {};
 
 // Subscriptions are no messages: the high-water mark of the pipe must not lose them.
-TEST_P(ZlinkOnlyPubSub, more_topics_than_the_high_water_mark_are_all_effective) {
+TEST_P(ZlinkOnlyPubSub, more_topics_than_the_high_water_mark_are_all_effective)
+{
     test_socket socket(context_, ZMQ_SUB);
     socket.set(ZMQ_SNDHWM, 10);
     for (int index = 0; index < 3000; ++index)
@@ -278,7 +297,8 @@ ZLINK_ALL_TRANSPORTS(ZlinkOnlyPubSub);
 
 class InvertedMatching : public transport_test {};
 
-TEST_P(InvertedMatching, delivers_what_does_not_match) {
+TEST_P(InvertedMatching, delivers_what_does_not_match)
+{
     test_socket publisher(context_, ZMQ_PUB);
     publisher.set(ZMQ_INVERT_MATCHING, 1);
     test_socket socket(context_, ZMQ_SUB);
@@ -298,5 +318,5 @@ TEST_P(InvertedMatching, delivers_what_does_not_match) {
 
 ZLINK_ALL_TRANSPORTS(InvertedMatching);
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

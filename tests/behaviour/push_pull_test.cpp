@@ -7,7 +7,8 @@ namespace {
 
 class PushPull : public transport_test {};
 
-TEST_P(PushPull, deals_messages_out_in_turn) {
+TEST_P(PushPull, deals_messages_out_in_turn)
+{
     test_socket source(context_, ZMQ_PUSH);
     std::vector<test_socket> sinks;
     for (int index = 0; index < 3; ++index) {
@@ -22,7 +23,8 @@ TEST_P(PushPull, deals_messages_out_in_turn) {
             EXPECT_EQ(body, sinks[sink].recv());
 }
 
-TEST_P(PushPull, deals_whole_multipart_messages_out) {
+TEST_P(PushPull, deals_whole_multipart_messages_out)
+{
     test_socket source(context_, ZMQ_PUSH);
     std::vector<test_socket> sinks;
     for (int index = 0; index < 2; ++index) {
@@ -35,7 +37,8 @@ TEST_P(PushPull, deals_whole_multipart_messages_out) {
         EXPECT_EQ((parts{std::to_string(index), "second part"}), sinks[index % 2].recv_parts());
 }
 
-TEST_P(PushPull, reads_from_all_senders_in_turn) {
+TEST_P(PushPull, reads_from_all_senders_in_turn)
+{
     constexpr int senders = 3;
     constexpr int each = 5;
     test_socket sink(context_, ZMQ_PULL);
@@ -62,7 +65,8 @@ TEST_P(PushPull, reads_from_all_senders_in_turn) {
     EXPECT_EQ(std::vector<int>(senders, each), next);
 }
 
-TEST_P(PushPull, skips_a_receiver_that_is_full) {
+TEST_P(PushPull, skips_a_receiver_that_is_full)
+{
     test_socket source(context_, ZMQ_PUSH);
     source.set(ZMQ_SNDHWM, 2);
     source.connect(known_address(GetParam()));
@@ -75,7 +79,8 @@ TEST_P(PushPull, skips_a_receiver_that_is_full) {
     EXPECT_FALSE(sink.readable(quiet_window));
 }
 
-TEST_P(PushPull, delivers_to_a_bound_receiver_from_many_senders) {
+TEST_P(PushPull, delivers_to_a_bound_receiver_from_many_senders)
+{
     test_socket sink(context_, ZMQ_PULL);
     const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
     std::vector<test_socket> sources;
@@ -90,7 +95,8 @@ TEST_P(PushPull, delivers_to_a_bound_receiver_from_many_senders) {
     EXPECT_FALSE(sink.readable(std::chrono::milliseconds(5)));
 }
 
-TEST_P(PushPull, goes_on_with_the_others_when_a_receiver_leaves) {
+TEST_P(PushPull, goes_on_with_the_others_when_a_receiver_leaves)
+{
     test_socket source(context_, ZMQ_PUSH);
     const std::string address = source.bind_and_resolve(fresh_bind_address(GetParam()));
     test_socket stays(context_, ZMQ_PULL);
@@ -112,7 +118,8 @@ TEST_P(PushPull, goes_on_with_the_others_when_a_receiver_leaves) {
 
 ZLINK_ALL_TRANSPORTS(PushPull);
 
-TEST(PushPullInproc, reads_strictly_in_turn_from_senders_with_queued_messages) {
+TEST(PushPullInproc, reads_strictly_in_turn_from_senders_with_queued_messages)
+{
     test_context context;
     test_socket sink(context, ZMQ_PULL);
     std::vector<test_socket> sources;
@@ -132,5 +139,5 @@ TEST(PushPullInproc, reads_strictly_in_turn_from_senders_with_queued_messages) {
     }
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

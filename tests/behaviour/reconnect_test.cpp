@@ -14,11 +14,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-void reconnect_quickly(test_socket& socket) {
+void reconnect_quickly(test_socket& socket)
+{
     socket.set(ZMQ_RECONNECT_IVL, 5);
 }
 
-void rebind(test_socket& socket, const std::string& address) {
+void rebind(test_socket& socket, const std::string& address)
+{
     if (!wait_until([&] { return zmq_bind(socket, address.c_str()) == 0; }))
         throw call_failed("zmq_bind " + address);
 }
@@ -28,7 +30,8 @@ protected:
     std::string address_ = known_address(GetParam());
 };
 
-TEST_P(Reconnect, connecting_before_binding_delivers_what_was_queued) {
+TEST_P(Reconnect, connecting_before_binding_delivers_what_was_queued)
+{
     test_socket source(context_, ZMQ_PUSH);
     reconnect_quickly(source);
     source.connect(address_);
@@ -40,7 +43,8 @@ TEST_P(Reconnect, connecting_before_binding_delivers_what_was_queued) {
         EXPECT_EQ(std::to_string(index), sink.recv());
 }
 
-TEST_P(Reconnect, a_peer_that_rebinds_is_found_again) {
+TEST_P(Reconnect, a_peer_that_rebinds_is_found_again)
+{
     test_socket source(context_, ZMQ_PUSH);
     reconnect_quickly(source);
     source.connect(address_);
@@ -55,7 +59,8 @@ TEST_P(Reconnect, a_peer_that_rebinds_is_found_again) {
     }
 }
 
-TEST_P(Reconnect, messages_queued_while_the_peer_is_away_survive) {
+TEST_P(Reconnect, messages_queued_while_the_peer_is_away_survive)
+{
     test_socket source(context_, ZMQ_DEALER);
     reconnect_quickly(source);
     source.connect(address_);
@@ -78,7 +83,8 @@ TEST_P(Reconnect, messages_queued_while_the_peer_is_away_survive) {
         EXPECT_EQ(std::to_string(index), second.recv());
 }
 
-TEST_P(Reconnect, subscriptions_are_sent_again) {
+TEST_P(Reconnect, subscriptions_are_sent_again)
+{
     test_socket subscriber(context_, ZMQ_SUB);
     reconnect_quickly(subscriber);
     subscriber.set(ZMQ_SUBSCRIBE, "topic");
@@ -97,7 +103,8 @@ TEST_P(Reconnect, subscriptions_are_sent_again) {
     }
 }
 
-TEST_P(Reconnect, several_clients_find_a_restarted_server) {
+TEST_P(Reconnect, several_clients_find_a_restarted_server)
+{
     std::vector<test_socket> clients;
     for (int index = 0; index < 8; ++index) {
         clients.emplace_back(context_, ZMQ_DEALER);
@@ -125,7 +132,8 @@ TEST_P(Reconnect, several_clients_find_a_restarted_server) {
 
 ZLINK_WIRE_TRANSPORTS(Reconnect);
 
-TEST(ReconnectInterval, of_minus_one_gives_up_after_the_first_failure) {
+TEST(ReconnectInterval, of_minus_one_gives_up_after_the_first_failure)
+{
     test_context context;
     test_socket source(context, ZMQ_PUSH);
     source.set(ZMQ_RECONNECT_IVL, -1);
@@ -147,7 +155,8 @@ TEST(ReconnectInterval, of_minus_one_gives_up_after_the_first_failure) {
 /// A listener that counts the connections it gets and closes them at once.
 class refusing_listener {
 public:
-    refusing_listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0)) {
+    refusing_listener() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0))
+    {
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -164,7 +173,8 @@ public:
 
     std::string address() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
     /// Times at which `count` connections came.
-    std::vector<long> arrivals_ms(std::size_t count) const {
+    std::vector<long> arrivals_ms(std::size_t count) const
+    {
         const stopwatch clock;
         std::vector<long> times;
         wait_until([&] {
@@ -183,7 +193,8 @@ private:
     int port_ = 0;
 };
 
-TEST(ReconnectInterval, is_kept_between_attempts) {
+TEST(ReconnectInterval, is_kept_between_attempts)
+{
     test_context context;
     const refusing_listener listener;
     test_socket source(context, ZMQ_PUSH);
@@ -197,7 +208,8 @@ TEST(ReconnectInterval, is_kept_between_attempts) {
 
 class Detach : public transport_test {};
 
-TEST_P(Detach, disconnect_stops_sending_to_that_peer_only) {
+TEST_P(Detach, disconnect_stops_sending_to_that_peer_only)
+{
     test_socket source(context_, ZMQ_PUSH);
     test_socket kept(context_, ZMQ_PULL);
     test_socket left(context_, ZMQ_PULL);
@@ -215,7 +227,8 @@ TEST_P(Detach, disconnect_stops_sending_to_that_peer_only) {
         EXPECT_EQ("one", kept.recv());
 }
 
-TEST_P(Detach, disconnect_still_delivers_what_was_sent_before) {
+TEST_P(Detach, disconnect_still_delivers_what_was_sent_before)
+{
     test_socket source(context_, ZMQ_PUSH);
     source.set(ZMQ_LINGER, -1);
     test_socket sink(context_, ZMQ_PULL);
@@ -228,7 +241,8 @@ TEST_P(Detach, disconnect_still_delivers_what_was_sent_before) {
         EXPECT_EQ(std::to_string(index), sink.recv());
 }
 
-TEST_P(Detach, disconnect_drops_what_was_received_but_not_read) {
+TEST_P(Detach, disconnect_drops_what_was_received_but_not_read)
+{
     test_socket sink(context_, ZMQ_PULL);
     test_socket source(context_, ZMQ_PUSH);
     const std::string address = source.bind_and_resolve(fresh_bind_address(GetParam()));
@@ -240,7 +254,8 @@ TEST_P(Detach, disconnect_drops_what_was_received_but_not_read) {
     EXPECT_FALSE(sink.readable(quiet_window));
 }
 
-TEST_P(Detach, a_disconnected_socket_can_connect_again) {
+TEST_P(Detach, a_disconnected_socket_can_connect_again)
+{
     auto [bound, peer, address] = link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
     for (int round = 0; round < 20; ++round) {
         peer.send(std::to_string(round));
@@ -255,7 +270,8 @@ ZLINK_ALL_TRANSPORTS(Detach);
 
 class Unbind : public transport_test {};
 
-TEST_P(Unbind, refuses_new_peers) {
+TEST_P(Unbind, refuses_new_peers)
+{
     test_socket sink(context_, ZMQ_PULL);
     const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
     sink.unbind(address);
@@ -266,7 +282,8 @@ TEST_P(Unbind, refuses_new_peers) {
     EXPECT_FALSE(sink.readable(quiet_window));
 }
 
-TEST_P(Unbind, ends_accepted_connections_when_they_are_drained) {
+TEST_P(Unbind, ends_accepted_connections_when_they_are_drained)
+{
     auto [bound, peer, address] = link(context_, GetParam(), ZMQ_DEALER, ZMQ_DEALER);
     peer.set(ZMQ_RECONNECT_IVL, 5);
     peer.send("before");
@@ -275,7 +292,8 @@ TEST_P(Unbind, ends_accepted_connections_when_they_are_drained) {
     EXPECT_TRUE(wait_until([&socket = bound] { return !socket.try_send("no peer any more"); }));
 }
 
-TEST_P(Unbind, leaves_what_had_arrived_readable) {
+TEST_P(Unbind, leaves_what_had_arrived_readable)
+{
     auto [bound, peer, address] = link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
     peer.send("one");
     peer.send("two");
@@ -286,5 +304,5 @@ TEST_P(Unbind, leaves_what_had_arrived_readable) {
 
 ZLINK_WIRE_TRANSPORTS(Unbind);
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -22,7 +22,8 @@ protected:
     test_socket& right_ = pair_.peer;
 };
 
-TEST_P(SendRecv, truncates_to_the_buffer_and_returns_the_full_size) {
+TEST_P(SendRecv, truncates_to_the_buffer_and_returns_the_full_size)
+{
     right_.send("0123456789");
     right_.send("next");
     std::array<char, 4> buffer{};
@@ -31,27 +32,31 @@ TEST_P(SendRecv, truncates_to_the_buffer_and_returns_the_full_size) {
     EXPECT_EQ("next", left_.recv());
 }
 
-TEST_P(SendRecv, leaves_the_rest_of_a_larger_buffer_alone) {
+TEST_P(SendRecv, leaves_the_rest_of_a_larger_buffer_alone)
+{
     right_.send("ab");
     std::array<char, 4> buffer{'w', 'x', 'y', 'z'};
     EXPECT_EQ(2, zmq_recv(left_, buffer.data(), buffer.size(), 0));
     EXPECT_EQ("abyz", std::string(buffer.data(), buffer.size()));
 }
 
-TEST_P(SendRecv, allows_null_for_empty_buffers) {
+TEST_P(SendRecv, allows_null_for_empty_buffers)
+{
     EXPECT_EQ(0, zmq_send(right_, nullptr, 0, 0));
     EXPECT_EQ(0, zmq_recv(left_, nullptr, 0, 0));
     right_.send("dropped");
     EXPECT_EQ(7, zmq_recv(left_, nullptr, 0, 0));
 }
 
-TEST_P(SendRecv, sends_constant_data) {
+TEST_P(SendRecv, sends_constant_data)
+{
     static const char text[] = "constant data that lives for ever, longer than any inline body";
     EXPECT_EQ(static_cast<int>(sizeof text), zmq_send_const(right_, text, sizeof text, 0));
     EXPECT_EQ(std::string(text, sizeof text), left_.recv());
 }
 
-TEST_P(SendRecv, copies_the_buffer_it_sends) {
+TEST_P(SendRecv, copies_the_buffer_it_sends)
+{
     for (const std::size_t size : {10, 1000, 100'000}) {
         std::string body(size, 'a');
         right_.send(body);
@@ -60,7 +65,8 @@ TEST_P(SendRecv, copies_the_buffer_it_sends) {
     }
 }
 
-TEST_P(SendRecv, supports_the_deprecated_message_calls) {
+TEST_P(SendRecv, supports_the_deprecated_message_calls)
+{
     zmq_msg_t message;
     zmq_msg_init_size(&message, 3);
     std::memcpy(zmq_msg_data(&message), "old", 3);
@@ -70,7 +76,8 @@ TEST_P(SendRecv, supports_the_deprecated_message_calls) {
     zmq_msg_close(&message);
 }
 
-TEST_P(SendRecv, replaces_the_content_of_the_message_it_receives_into) {
+TEST_P(SendRecv, replaces_the_content_of_the_message_it_receives_into)
+{
     right_.send("new");
     zmq_msg_t message;
     zmq_msg_init_size(&message, 10'000);
@@ -79,7 +86,8 @@ TEST_P(SendRecv, replaces_the_content_of_the_message_it_receives_into) {
     zmq_msg_close(&message);
 }
 
-TEST_P(SendRecv, marks_parts_with_more) {
+TEST_P(SendRecv, marks_parts_with_more)
+{
     right_.send_parts({"a", "", "c"});
     EXPECT_EQ("a", left_.recv());
     EXPECT_EQ(1, left_.get(ZMQ_RCVMORE));
@@ -89,20 +97,23 @@ TEST_P(SendRecv, marks_parts_with_more) {
     EXPECT_EQ(0, left_.get(ZMQ_RCVMORE));
 }
 
-TEST_P(SendRecv, ignores_unknown_flags) {
+TEST_P(SendRecv, ignores_unknown_flags)
+{
     EXPECT_EQ(1, zmq_send(right_, "x", 1, 0x100));
     char byte = 0;
     EXPECT_EQ(1, zmq_recv(left_, &byte, 1, 0x100));
 }
 
-TEST_P(SendRecv, receives_nothing_without_waiting) {
+TEST_P(SendRecv, receives_nothing_without_waiting)
+{
     char byte = 0;
     EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(left_, &byte, 1, ZMQ_DONTWAIT)));
     left_.set(ZMQ_RCVTIMEO, 0);
     EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(left_, &byte, 1, 0)));
 }
 
-TEST_P(SendRecv, waits_for_the_receive_timeout) {
+TEST_P(SendRecv, waits_for_the_receive_timeout)
+{
     left_.set(ZMQ_RCVTIMEO, 50);
     const stopwatch clock;
     char byte = 0;
@@ -110,7 +121,8 @@ TEST_P(SendRecv, waits_for_the_receive_timeout) {
     EXPECT_LE(49, clock.elapsed_ms());
 }
 
-TEST_P(SendRecv, a_waiting_receiver_gets_what_comes_later) {
+TEST_P(SendRecv, a_waiting_receiver_gets_what_comes_later)
+{
     std::thread sender([this] {
         left_.readable(std::chrono::milliseconds(1));
         left_.send("later");
@@ -119,7 +131,8 @@ TEST_P(SendRecv, a_waiting_receiver_gets_what_comes_later) {
     sender.join();
 }
 
-TEST_P(SendRecv, sends_vectors_as_parts) {
+TEST_P(SendRecv, sends_vectors_as_parts)
+{
     std::string first = "first";
     std::string second = "second!";
     std::array<iovec, 2> parts_to_send{iovec{first.data(), first.size()},
@@ -131,7 +144,8 @@ TEST_P(SendRecv, sends_vectors_as_parts) {
     EXPECT_EQ(parts{"second!"}, left_.recv_parts());
 }
 
-TEST_P(SendRecv, receives_parts_as_vectors) {
+TEST_P(SendRecv, receives_parts_as_vectors)
+{
     right_.send_parts({"one", "two", "three"});
     std::array<iovec, 4> received{};
     std::size_t count = received.size();
@@ -145,7 +159,8 @@ TEST_P(SendRecv, receives_parts_as_vectors) {
     EXPECT_EQ((parts{"one", "two", "three"}), texts);
 }
 
-TEST_P(SendRecv, leaves_the_rest_of_a_message_that_exceeds_the_vector) {
+TEST_P(SendRecv, leaves_the_rest_of_a_message_that_exceeds_the_vector)
+{
     right_.send_parts({"one", "two", "three"});
     std::array<iovec, 2> received{};
     std::size_t count = received.size();
@@ -155,7 +170,8 @@ TEST_P(SendRecv, leaves_the_rest_of_a_message_that_exceeds_the_vector) {
     EXPECT_EQ("three", left_.recv());
 }
 
-TEST_P(SendRecv, refuses_bad_vectors) {
+TEST_P(SendRecv, refuses_bad_vectors)
+{
     std::array<iovec, 1> vector{};
     std::size_t count = 0;
     EXPECT_TRUE(fails_with(EINVAL, zmq_sendiov(right_, nullptr, 1, 0)));
@@ -168,7 +184,8 @@ TEST_P(SendRecv, refuses_bad_vectors) {
 
 ZLINK_ALL_TRANSPORTS(SendRecv);
 
-TEST(SendTimeout, elapses_when_there_is_no_peer) {
+TEST(SendTimeout, elapses_when_there_is_no_peer)
+{
     test_context context;
     test_socket socket(context, ZMQ_PUSH);
     socket.set(ZMQ_SNDTIMEO, 50);
@@ -179,7 +196,8 @@ TEST(SendTimeout, elapses_when_there_is_no_peer) {
     EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "x", 1, 0)));
 }
 
-TEST(SendTimeout, ends_early_when_a_peer_connects) {
+TEST(SendTimeout, ends_early_when_a_peer_connects)
+{
     test_context context;
     test_socket sender(context, ZMQ_PUSH);
     const std::string address = sender.bind_and_resolve("tcp://127.0.0.1:*");
@@ -197,7 +215,8 @@ std::atomic<int> signals_seen{0};
 
 class Signals : public ::testing::Test {
 protected:
-    Signals() {
+    Signals()
+    {
         struct sigaction action {};
         action.sa_handler = [](int) { ++signals_seen; };
         ::sigaction(SIGUSR1, &action, &previous_);
@@ -206,7 +225,8 @@ protected:
     ~Signals() override { ::sigaction(SIGUSR1, &previous_, nullptr); }
 
     /// Runs `call` in this thread and sends it signals until it has returned.
-    int interrupted(const std::function<int()>& call) {
+    int interrupted(const std::function<int()>& call)
+    {
         const pthread_t self = ::pthread_self();
         std::atomic<bool> returned{false};
         std::thread bell([&] {
@@ -230,7 +250,8 @@ private:
     struct sigaction previous_ {};
 };
 
-TEST_F(Signals, interrupt_a_blocked_receive) {
+TEST_F(Signals, interrupt_a_blocked_receive)
+{
     test_socket socket(context_, ZMQ_PULL);
     char byte = 0;
     const int result = interrupted([&] { return zmq_recv(socket, &byte, 1, 0); });
@@ -238,20 +259,23 @@ TEST_F(Signals, interrupt_a_blocked_receive) {
     EXPECT_LT(0, signals_seen);
 }
 
-TEST_F(Signals, interrupt_a_blocked_send) {
+TEST_F(Signals, interrupt_a_blocked_send)
+{
     test_socket socket(context_, ZMQ_PUSH);
     const int result = interrupted([&] { return zmq_send(socket, "x", 1, 0); });
     EXPECT_TRUE(fails_with(EINTR, result));
 }
 
-TEST_F(Signals, interrupt_a_blocked_poll) {
+TEST_F(Signals, interrupt_a_blocked_poll)
+{
     test_socket socket(context_, ZMQ_PULL);
     zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
     const int result = interrupted([&] { return zmq_poll(&item, 1, 10'000); });
     EXPECT_TRUE(fails_with(EINTR, result));
 }
 
-TEST_F(Signals, interrupt_a_blocked_termination_which_can_be_repeated) {
+TEST_F(Signals, interrupt_a_blocked_termination_which_can_be_repeated)
+{
     void* context = zmq_ctx_new();
     void* socket = zmq_socket(context, ZMQ_PAIR);
     const int result = interrupted([&] { return zmq_ctx_term(context); });
@@ -260,5 +284,5 @@ TEST_F(Signals, interrupt_a_blocked_termination_which_can_be_repeated) {
     EXPECT_EQ(0, zmq_ctx_term(context));
 }
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -7,7 +7,8 @@
 namespace zlink::test {
 namespace {
 
-TEST(SocketHandle, every_classic_type_can_be_created) {
+TEST(SocketHandle, every_classic_type_can_be_created)
+{
     test_context context;
     for (int type = ZMQ_PAIR; type <= ZMQ_XSUB; ++type) {
         test_socket socket(context, type);
@@ -15,14 +16,16 @@ TEST(SocketHandle, every_classic_type_can_be_created) {
     }
 }
 
-TEST(SocketHandle, unknown_types_are_refused) {
+TEST(SocketHandle, unknown_types_are_refused)
+{
     test_context context;
     for (const int type : {-1, 21, 99})
         EXPECT_TRUE(fails_with(EINVAL, zmq_socket(context, type))) << type;
 }
 
 /// Calls every function that takes a socket and expects ENOTSOCK.
-void expect_not_a_socket(void* handle) {
+void expect_not_a_socket(void* handle)
+{
     char byte = 0;
     int value = 0;
     std::size_t size = sizeof value;
@@ -43,30 +46,35 @@ void expect_not_a_socket(void* handle) {
     zmq_msg_close(&message);
 }
 
-TEST(SocketHandle, null_is_no_socket) {
+TEST(SocketHandle, null_is_no_socket)
+{
     expect_not_a_socket(nullptr);
 }
 
-TEST(ZlinkOnlySocketHandle, a_pointer_to_something_else_is_no_socket) {
+TEST(ZlinkOnlySocketHandle, a_pointer_to_something_else_is_no_socket)
+{
     std::array<unsigned char, 4096> garbage{};
     expect_not_a_socket(garbage.data());
     garbage.fill(0xA5);
     expect_not_a_socket(garbage.data());
 }
 
-TEST(ZlinkOnlySocketHandle, a_context_is_no_socket) {
+TEST(ZlinkOnlySocketHandle, a_context_is_no_socket)
+{
     test_context context;
     expect_not_a_socket(context);
 }
 
-TEST(ZlinkOnlySocketHandle, a_closed_socket_is_no_socket) {
+TEST(ZlinkOnlySocketHandle, a_closed_socket_is_no_socket)
+{
     test_context context;
     void* handle = test_socket(context, ZMQ_PAIR).release();
     ASSERT_EQ(0, zmq_close(handle));
     expect_not_a_socket(handle);
 }
 
-TEST(ZlinkOnlySocketHandle, garbage_is_no_context) {
+TEST(ZlinkOnlySocketHandle, garbage_is_no_context)
+{
     std::array<unsigned char, 4096> garbage{};
     EXPECT_TRUE(fails_with(EFAULT, zmq_socket(garbage.data(), ZMQ_PAIR)));
     EXPECT_TRUE(fails_with(EFAULT, zmq_ctx_set(garbage.data(), ZMQ_IO_THREADS, 1)));
@@ -80,7 +88,8 @@ protected:
     test_context context_;
 };
 
-TEST_P(SocketTypes, can_be_closed_while_bound_and_connected) {
+TEST_P(SocketTypes, can_be_closed_while_bound_and_connected)
+{
     test_socket socket(context_, GetParam());
     socket.bind("tcp://127.0.0.1:*");
     socket.connect(known_address(transport::tcp));
@@ -95,7 +104,8 @@ INSTANTIATE_TEST_SUITE_P(All, SocketTypes, ::testing::Range(ZMQ_PAIR, ZMQ_XSUB +
 
 class SendOnlyTypes : public SocketTypes {};
 
-TEST_P(SendOnlyTypes, cannot_receive) {
+TEST_P(SendOnlyTypes, cannot_receive)
+{
     test_socket socket(context_, GetParam());
     char byte = 0;
     EXPECT_TRUE(fails_with(ENOTSUP, zmq_recv(socket, &byte, 1, ZMQ_DONTWAIT)));
@@ -106,7 +116,8 @@ INSTANTIATE_TEST_SUITE_P(All, SendOnlyTypes, ::testing::Values(ZMQ_PUSH, ZMQ_PUB
 
 class ReceiveOnlyTypes : public SocketTypes {};
 
-TEST_P(ReceiveOnlyTypes, cannot_send) {
+TEST_P(ReceiveOnlyTypes, cannot_send)
+{
     test_socket socket(context_, GetParam());
     EXPECT_TRUE(fails_with(ENOTSUP, zmq_send(socket, "x", 1, ZMQ_DONTWAIT)));
     EXPECT_TRUE(fails_with(ENOTSUP, zmq_send(socket, "x", 1, 0)));
@@ -116,7 +127,8 @@ INSTANTIATE_TEST_SUITE_P(All, ReceiveOnlyTypes, ::testing::Values(ZMQ_PULL, ZMQ_
 
 class BlockingTypes : public SocketTypes {};
 
-TEST_P(BlockingTypes, wait_for_a_peer_when_sending) {
+TEST_P(BlockingTypes, wait_for_a_peer_when_sending)
+{
     test_socket socket(context_, GetParam());
     EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "x", 1, ZMQ_DONTWAIT)));
     EXPECT_EQ(0, socket.events() & ZMQ_POLLOUT);
@@ -127,7 +139,8 @@ INSTANTIATE_TEST_SUITE_P(All, BlockingTypes,
 
 class DroppingTypes : public SocketTypes {};
 
-TEST_P(DroppingTypes, drop_what_is_sent_without_a_peer) {
+TEST_P(DroppingTypes, drop_what_is_sent_without_a_peer)
+{
     test_socket socket(context_, GetParam());
     EXPECT_EQ(1, zmq_send(socket, "x", 1, ZMQ_DONTWAIT));
     EXPECT_NE(0, socket.events() & ZMQ_POLLOUT);
@@ -136,5 +149,5 @@ TEST_P(DroppingTypes, drop_what_is_sent_without_a_peer) {
 INSTANTIATE_TEST_SUITE_P(All, DroppingTypes,
                          ::testing::Values(ZMQ_PUB, ZMQ_XPUB, ZMQ_XSUB, ZMQ_ROUTER));
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

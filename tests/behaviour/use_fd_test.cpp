@@ -15,7 +15,8 @@ namespace {
 class plain_socket {
 public:
     explicit plain_socket(transport kind)
-        : fd_(::socket(kind == transport::tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        : fd_(::socket(kind == transport::tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0))
+    {
         if (kind == transport::tcp) {
             sockaddr_in address{};
             address.sin_family = AF_INET;
@@ -33,7 +34,8 @@ public:
             bind(&address, sizeof address);
         }
     }
-    ~plain_socket() {
+    ~plain_socket()
+    {
         if (fd_ >= 0)
             ::close(fd_);
     }
@@ -46,7 +48,8 @@ public:
     const std::string& endpoint() const { return endpoint_; }
 
 private:
-    void bind(const void* address, socklen_t bytes) {
+    void bind(const void* address, socklen_t bytes)
+    {
         EXPECT_EQ(0, ::bind(fd_, static_cast<const sockaddr*>(address), bytes));
     }
 
@@ -54,13 +57,15 @@ private:
     std::string endpoint_;
 };
 
-bool is_open(int fd) {
+bool is_open(int fd)
+{
     return ::fcntl(fd, F_GETFD) != -1;
 }
 
 class UseFd : public transport_test {};
 
-TEST_P(UseFd, peers_reach_the_given_socket_and_its_address_is_shown) {
+TEST_P(UseFd, peers_reach_the_given_socket_and_its_address_is_shown)
+{
     plain_socket given(GetParam());
     given.listen();
     test_socket sink(context_, ZMQ_PULL);
@@ -77,7 +82,8 @@ TEST_P(UseFd, peers_reach_the_given_socket_and_its_address_is_shown) {
     }
 }
 
-TEST_P(UseFd, unbinding_closes_the_given_socket) {
+TEST_P(UseFd, unbinding_closes_the_given_socket)
+{
     plain_socket given(GetParam());
     given.listen();
     const int fd = given.fd();
@@ -94,7 +100,8 @@ INSTANTIATE_TEST_SUITE_P(Transports, UseFd, ::testing::Values(transport::tcp, tr
 
 class ZlinkOnlyUseFd : public UseFd {};
 
-TEST_P(ZlinkOnlyUseFd, what_cannot_be_used_is_refused_and_stays_the_callers) {
+TEST_P(ZlinkOnlyUseFd, what_cannot_be_used_is_refused_and_stays_the_callers)
+{
     const std::string own = fresh_bind_address(GetParam());
     plain_socket not_listening(GetParam());
     plain_socket other_family(GetParam() == transport::tcp ? transport::ipc : transport::tcp);
@@ -113,5 +120,5 @@ INSTANTIATE_TEST_SUITE_P(Transports, ZlinkOnlyUseFd,
                          ::testing::Values(transport::tcp, transport::ipc),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
-}  // namespace
-}  // namespace zlink::test
+} // namespace
+} // namespace zlink::test

@@ -311,6 +311,17 @@ class Link:
         peer.bind(self.endpoint)
         return peer
 
+    def bind_again(self, peer):
+        """Binds the endpoint that `peer` has just unbound. The genuine library gives it up in the
+        background, so only zlink has to succeed at once."""
+        end = time.monotonic() + (0 if self.binder.name == "zlink" else 5)
+        while True:
+            try:
+                return peer.bind(self.endpoint)
+            except PeerError as error:
+                if error.name != "EADDRINUSE" or time.monotonic() >= end:
+                    raise
+
     def connect(self, kind, **options):
         peer = self.peers.add(self.connector, kind, **options)
         peer.connect(self.endpoint)

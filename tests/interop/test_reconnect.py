@@ -165,5 +165,5 @@ def test_unbind_and_bind_again(link):
     pull, push = link.bind("PULL"), link.connect("PUSH", **FAST)
     check_flow(push, pull, content.series("first", 100))
     pull.call("unbind", endpoint=link.endpoint)
-    pull.bind(link.endpoint)
+    link.bind_again(pull)
     check_flow(push, pull, content.series("second", 100))

@@ -26,7 +26,8 @@ struct settings {
     unsigned seed = std::random_device{}();
 };
 
-std::size_t open_descriptors() {
+std::size_t open_descriptors()
+{
     const std::filesystem::directory_iterator begin("/proc/self/fd");
     return static_cast<std::size_t>(std::distance(begin, std::filesystem::directory_iterator{}));
 }
@@ -39,7 +40,8 @@ public:
     hang_watch(const workers& all, std::chrono::milliseconds limit) : all_(all), limit_(limit) {}
 
     /// To be called now and then by the main thread.
-    void check() {
+    void check()
+    {
         std::uint64_t steps = 0;
         bool idle = false;
         for (const auto& worker : all_) {
@@ -62,7 +64,8 @@ private:
 };
 
 /// One life of a shared context: work in it, shut it down under the threads, terminate it.
-void run_generation(workers& all, hang_watch& watch, std::chrono::milliseconds length) {
+void run_generation(workers& all, hang_watch& watch, std::chrono::milliseconds length)
+{
     test_context context;
     std::vector<std::thread> threads;
     std::atomic<std::size_t> running{all.size()};
@@ -88,9 +91,10 @@ void run_generation(workers& all, hang_watch& watch, std::chrono::milliseconds l
         thread.join();
 }
 
-}  // namespace
+} // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     settings chosen;
     CLI::App app("Opens and closes everything at random and looks for hangs and leaks");
     app.add_option("--seconds", chosen.seconds, "How long");

@@ -8,19 +8,21 @@ namespace {
 
 constexpr std::size_t most_open_sockets = 8;
 
-std::int64_t now_ms() {
+std::int64_t now_ms()
+{
     return std::chrono::duration_cast<std::chrono::milliseconds>(
                std::chrono::steady_clock::now().time_since_epoch())
         .count();
 }
 
-}  // namespace
+} // namespace
 
 address_book::address_book(const std::vector<transport>& transports, int per_family)
     : families_{{{ZMQ_PAIR}, {}},
                 {{ZMQ_PUB, ZMQ_SUB, ZMQ_XPUB, ZMQ_XSUB}, {}},
                 {{ZMQ_PUSH, ZMQ_PULL}, {}},
-                {{ZMQ_REQ, ZMQ_REP, ZMQ_DEALER, ZMQ_ROUTER}, {}}} {
+                {{ZMQ_REQ, ZMQ_REP, ZMQ_DEALER, ZMQ_ROUTER}, {}}}
+{
     for (family& one : families_)
         for (int index = 0; index < per_family; ++index)
             for (const transport kind : transports)
@@ -28,18 +30,22 @@ address_book::address_book(const std::vector<transport>& transports, int per_fam
 }
 
 churn_worker::churn_worker(const address_book& addresses, const churn_habits& habits, unsigned seed)
-    : addresses_(addresses), habits_(habits), random_(seed) {}
+    : addresses_(addresses), habits_(habits), random_(seed)
+{}
 
-void churn_worker::mark(const char* action) {
+void churn_worker::mark(const char* action)
+{
     action_ = action;
     moved_at_ms_ = now_ms();
 }
 
-std::chrono::milliseconds churn_worker::idle_for() const {
+std::chrono::milliseconds churn_worker::idle_for() const
+{
     return std::chrono::milliseconds(now_ms() - moved_at_ms_);
 }
 
-void churn_worker::work_until_terminated(void* context) {
+void churn_worker::work_until_terminated(void* context)
+{
     terminated_ = false;
     while (!terminated_) {
         step(context);
@@ -49,11 +55,13 @@ void churn_worker::work_until_terminated(void* context) {
     sockets_.clear();
 }
 
-std::size_t churn_worker::random_below(std::size_t limit) {
+std::size_t churn_worker::random_below(std::size_t limit)
+{
     return std::uniform_int_distribution<std::size_t>(0, limit - 1)(random_);
 }
 
-void churn_worker::step(void* context) {
+void churn_worker::step(void* context)
+{
     if (sockets_.size() < 2)
         return open(context);
     open_socket& one = sockets_[random_below(sockets_.size())];
@@ -80,7 +88,8 @@ void churn_worker::step(void* context) {
         receive(one);
 }
 
-void churn_worker::open(void* context) {
+void churn_worker::open(void* context)
+{
     mark("opening");
     const family& kin = any_of(addresses_.families());
     const int type = any_of(kin.types);
@@ -104,21 +113,24 @@ void churn_worker::open(void* context) {
     sockets_.push_back({std::move(socket), &kin, {}, {}});
 }
 
-void churn_worker::bind(open_socket& one) {
+void churn_worker::bind(open_socket& one)
+{
     mark("binding");
     const std::string& address = any_of(one.kin->addresses);
     if (expect(zmq_bind(one.socket, address.c_str()) == 0, "zmq_bind", {EADDRINUSE}))
         one.bound.push_back(address);
 }
 
-void churn_worker::connect(open_socket& one) {
+void churn_worker::connect(open_socket& one)
+{
     mark("connecting");
     const std::string& address = any_of(one.kin->addresses);
     if (expect(zmq_connect(one.socket, address.c_str()) == 0, "zmq_connect", {}))
         one.connected.push_back(address);
 }
 
-void churn_worker::detach(open_socket& one) {
+void churn_worker::detach(open_socket& one)
+{
     const bool unbind = random_below(2) == 0;
     std::vector<std::string>& from = unbind ? one.bound : one.connected;
     if (from.empty())
@@ -133,7 +145,8 @@ void churn_worker::detach(open_socket& one) {
     std::erase(from, address);
 }
 
-void churn_worker::send(open_socket& one) {
+void churn_worker::send(open_socket& one)
+{
     mark("sending");
     static const std::string body(3000, 'c');
     const int more = random_below(4) == 0 ? ZMQ_SNDMORE : 0;
@@ -147,7 +160,8 @@ void churn_worker::send(open_socket& one) {
     }
 }
 
-void churn_worker::receive(open_socket& one) {
+void churn_worker::receive(open_socket& one)
+{
     mark("receiving");
     char buffer[128];
     bool more = false;
@@ -165,7 +179,8 @@ void churn_worker::receive(open_socket& one) {
     }
 }
 
-void churn_worker::poll_all() {
+void churn_worker::poll_all()
+{
     mark("polling");
     std::vector<zmq_pollitem_t> items;
     for (const open_socket& one : sockets_)
@@ -173,7 +188,8 @@ void churn_worker::poll_all() {
     expect(zmq_poll(items.data(), static_cast<int>(items.size()), 2) >= 0, "zmq_poll", {});
 }
 
-void churn_worker::live_short_context() {
+void churn_worker::live_short_context()
+{
     mark("living in a short context");
     const bool wired = random_below(2) == 0;
     test_context context;
@@ -189,7 +205,8 @@ void churn_worker::live_short_context() {
         ++messages_;
 }
 
-bool churn_worker::expect(bool success, const char* call, std::initializer_list<int> allowed) {
+bool churn_worker::expect(bool success, const char* call, std::initializer_list<int> allowed)
+{
     if (success)
         return true;
     const int code = zmq_errno();
@@ -200,4 +217,4 @@ bool churn_worker::expect(bool success, const char* call, std::initializer_list<
     return false;
 }
 
-}  // namespace zlink::test
+} // namespace zlink::test

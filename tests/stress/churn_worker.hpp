@@ -66,7 +66,8 @@ private:
 
     std::size_t random_below(std::size_t limit);
     template <typename Value>
-    const Value& any_of(const std::vector<Value>& values) {
+    const Value& any_of(const std::vector<Value>& values)
+    {
         return values[random_below(values.size())];
     }
     void step(void* context);
@@ -94,4 +95,4 @@ private:
     std::atomic<std::int64_t> moved_at_ms_{0};
 };
 
-}  // namespace zlink::test
+} // namespace zlink::test

@@ -34,50 +34,54 @@ struct progress {
     std::atomic<bool> sender_done{false};
 };
 
-void pause_for(std::chrono::milliseconds time) {
+void pause_for(std::chrono::milliseconds time)
+{
     std::mutex mutex;
     std::condition_variable never;
     std::unique_lock lock(mutex);
     never.wait_for(lock, time);
 }
 
-int sender_type(flow pattern) {
+int sender_type(flow pattern)
+{
     switch (pattern) {
-        case flow::pair:
-            return ZMQ_PAIR;
-        case flow::pub_sub:
-            return ZMQ_PUB;
-        case flow::push_pull:
-            return ZMQ_PUSH;
-        case flow::dealer_dealer:
-        case flow::dealer_router:
-            return ZMQ_DEALER;
-        case flow::router_router:
-            return ZMQ_ROUTER;
+    case flow::pair:
+        return ZMQ_PAIR;
+    case flow::pub_sub:
+        return ZMQ_PUB;
+    case flow::push_pull:
+        return ZMQ_PUSH;
+    case flow::dealer_dealer:
+    case flow::dealer_router:
+        return ZMQ_DEALER;
+    case flow::router_router:
+        return ZMQ_ROUTER;
     }
     throw std::logic_error("unknown flow");
 }
 
-int receiver_type(flow pattern) {
+int receiver_type(flow pattern)
+{
     switch (pattern) {
-        case flow::pair:
-            return ZMQ_PAIR;
-        case flow::pub_sub:
-            return ZMQ_SUB;
-        case flow::push_pull:
-            return ZMQ_PULL;
-        case flow::dealer_dealer:
-            return ZMQ_DEALER;
-        case flow::dealer_router:
-        case flow::router_router:
-            return ZMQ_ROUTER;
+    case flow::pair:
+        return ZMQ_PAIR;
+    case flow::pub_sub:
+        return ZMQ_SUB;
+    case flow::push_pull:
+        return ZMQ_PULL;
+    case flow::dealer_dealer:
+        return ZMQ_DEALER;
+    case flow::dealer_router:
+    case flow::router_router:
+        return ZMQ_ROUTER;
     }
     throw std::logic_error("unknown flow");
 }
 
 class cell_run {
 public:
-    explicit cell_run(const cell& what) : what_(what), buffer_(what.size_bytes + 1) {
+    explicit cell_run(const cell& what) : what_(what), buffer_(what.size_bytes + 1)
+    {
         sender_ = test_socket::with_defaults(context_, sender_type(what.pattern));
         receiver_ = test_socket::with_defaults(context_, receiver_type(what.pattern));
         for (test_socket* socket : {&sender_, &receiver_}) {
@@ -97,7 +101,8 @@ public:
         sender_.connect(receiver_.bind_and_resolve(fresh_bind_address(what.kind)));
     }
 
-    void send_all(progress& state) {
+    void send_all(progress& state)
+    {
         if (what_.pattern == flow::pub_sub)
             probe_until_ready(state);
         std::vector<unsigned char> message(what_.size_bytes);
@@ -114,7 +119,8 @@ public:
     }
 
     /// @return what was wrong with the messages, empty if nothing.
-    std::string receive_all(progress& state) {
+    std::string receive_all(progress& state)
+    {
         const std::uint64_t burst = std::max<std::uint64_t>(what_.count / stalls_per_cell, 1);
         for (std::uint64_t number = 0; number < what_.count; ++number) {
             if (what_.slow_receiver && number % burst == 0)
@@ -137,7 +143,8 @@ public:
     void interrupt() { zmq_ctx_shutdown(context_); }
 
 private:
-    void probe_until_ready(progress& state) {
+    void probe_until_ready(progress& state)
+    {
         state.sender_state = "waiting for the subscription";
         while (!state.receiver_ready) {
             sender_.send(probe);
@@ -145,7 +152,8 @@ private:
         }
     }
 
-    void send_one(const std::vector<unsigned char>& message, std::uint64_t number) {
+    void send_one(const std::vector<unsigned char>& message, std::uint64_t number)
+    {
         if (number % 8 != 0) {
             if (zmq_send(sender_, message.data(), message.size(), 0) < 0)
                 throw call_failed("zmq_send");
@@ -161,7 +169,8 @@ private:
     }
 
     /// @return the size of the next message that is no probe; -1 if it had the wrong parts.
-    int receive_one(progress& state) {
+    int receive_one(progress& state)
+    {
         const bool has_id = receiver_type(what_.pattern) == ZMQ_ROUTER;
         while (true) {
             if (has_id && receiver_.recv().empty())
@@ -179,7 +188,8 @@ private:
     }
 
     /// A stuck sender is one that has not moved for a moment; a finished one counts as well.
-    void wait_until_sender_is_stuck(progress& state) {
+    void wait_until_sender_is_stuck(progress& state)
+    {
         if (what_.pattern == flow::pub_sub && !state.receiver_ready)
             return;
         state.receiver_state = "stalling";
@@ -197,7 +207,8 @@ private:
     std::vector<unsigned char> buffer_;
 };
 
-std::string whereabouts(const progress& state) {
+std::string whereabouts(const progress& state)
+{
     std::ostringstream text;
     text << "sender: " << state.sent << " sent, " << state.sender_state
          << "; receiver: " << state.received << " received, " << state.receiver_state;
@@ -208,7 +219,8 @@ std::string whereabouts(const progress& state) {
 struct live_cell {
     explicit live_cell(const cell& what) : run(what) {}
 
-    void start() {
+    void start()
+    {
         receiving = launch("receiver", [this] { return run.receive_all(state); });
         sending = launch("sender", [this] {
             run.send_all(state);
@@ -224,7 +236,8 @@ struct live_cell {
 private:
     /// A side that fails ends the other one, which would wait for ever.
     template <typename Work>
-    std::future<std::string> launch(const char* name, Work work) {
+    std::future<std::string> launch(const char* name, Work work)
+    {
         return std::async(std::launch::async, [this, name, work]() -> std::string {
             std::string failure;
             try {
@@ -241,7 +254,8 @@ private:
 };
 
 /// Waits for both sides. @return false when nothing moved for `stall`.
-bool watch(live_cell& live, std::chrono::milliseconds stall) {
+bool watch(live_cell& live, std::chrono::milliseconds stall)
+{
     std::uint64_t last = 0;
     auto moved_at = std::chrono::steady_clock::now();
     for (std::future<std::string>* side : {&live.receiving, &live.sending}) {
@@ -259,40 +273,44 @@ bool watch(live_cell& live, std::chrono::milliseconds stall) {
 }
 
 /// Ends the threads of a stuck cell. @return false if they do not even react to the termination.
-bool stop(live_cell& live) {
+bool stop(live_cell& live)
+{
     live.run.interrupt();
     return live.receiving.wait_for(5s) == std::future_status::ready &&
            live.sending.wait_for(5s) == std::future_status::ready;
 }
 
-}  // namespace
+} // namespace
 
-const char* name_of(flow pattern) {
+const char* name_of(flow pattern)
+{
     switch (pattern) {
-        case flow::pair:
-            return "pair";
-        case flow::pub_sub:
-            return "pub-sub";
-        case flow::push_pull:
-            return "push-pull";
-        case flow::dealer_dealer:
-            return "dealer-dealer";
-        case flow::dealer_router:
-            return "dealer-router";
-        case flow::router_router:
-            return "router-router";
+    case flow::pair:
+        return "pair";
+    case flow::pub_sub:
+        return "pub-sub";
+    case flow::push_pull:
+        return "push-pull";
+    case flow::dealer_dealer:
+        return "dealer-dealer";
+    case flow::dealer_router:
+        return "dealer-router";
+    case flow::router_router:
+        return "router-router";
     }
     return "?";
 }
 
-std::string cell::description() const {
+std::string cell::description() const
+{
     std::ostringstream text;
     text << name_of(pattern) << ' ' << name_of(kind) << ' ' << size_bytes << " B x " << count
          << " hwm " << hwm << (slow_receiver ? " slow" : " fast");
     return text.str();
 }
 
-cell_result run_cell(const cell& what, std::chrono::milliseconds stall) {
+cell_result run_cell(const cell& what, std::chrono::milliseconds stall)
+{
     const stopwatch clock;
     auto live = std::make_unique<live_cell>(what);
     live->start();
@@ -314,4 +332,4 @@ cell_result run_cell(const cell& what, std::chrono::milliseconds stall) {
     return result;
 }
 
-}  // namespace zlink::test
+} // namespace zlink::test

@@ -42,4 +42,4 @@ struct cell_result {
 /// @param stall the cell fails when neither side makes progress for this long
 cell_result run_cell(const cell& what, std::chrono::milliseconds stall);
 
-}  // namespace zlink::test
+} // namespace zlink::test

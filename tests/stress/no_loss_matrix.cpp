@@ -18,7 +18,8 @@ const std::vector<flow> all_flows{flow::pair,          flow::pub_sub,       flow
 const std::vector<transport> all_transports{transport::tcp, transport::ipc, transport::inproc};
 
 template <typename Value>
-std::map<std::string, Value> names_of(const std::vector<Value>& values) {
+std::map<std::string, Value> names_of(const std::vector<Value>& values)
+{
     std::map<std::string, Value> names;
     for (const Value value : values)
         names[name_of(value)] = value;
@@ -37,7 +38,8 @@ struct settings {
     long stall_ms = 15'000;
 };
 
-std::vector<cell> cells_of(const settings& chosen) {
+std::vector<cell> cells_of(const settings& chosen)
+{
     std::vector<cell> cells;
     for (const flow pattern : chosen.patterns)
         for (const transport kind : chosen.transports)
@@ -53,7 +55,8 @@ std::vector<cell> cells_of(const settings& chosen) {
     return cells;
 }
 
-void add_options(CLI::App& app, settings& chosen) {
+void add_options(CLI::App& app, settings& chosen)
+{
     app.add_option("--patterns", chosen.patterns, "Patterns to run")
         ->transform(CLI::CheckedTransformer(names_of(all_flows)));
     app.add_option("--transports", chosen.transports, "Transports to run")
@@ -69,9 +72,10 @@ void add_options(CLI::App& app, settings& chosen) {
     app.add_option("--stall-ms", chosen.stall_ms, "A cell without progress for so long has failed");
 }
 
-}  // namespace
+} // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     settings chosen;
     CLI::App app("Checks that no message is lost, damaged or reordered");
     add_options(app, chosen);

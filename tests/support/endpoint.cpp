@@ -17,12 +17,14 @@ namespace {
 
 class temporary_directory {
 public:
-    temporary_directory() {
+    temporary_directory()
+    {
         path_ = (std::filesystem::temp_directory_path() / "zlink-test-XXXXXX").string();
         if (::mkdtemp(path_.data()) == nullptr)
             throw std::runtime_error("cannot create a temporary directory");
     }
-    ~temporary_directory() {
+    ~temporary_directory()
+    {
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }
@@ -35,7 +37,8 @@ private:
     std::string path_;
 };
 
-bool port_is_free(int port) {
+bool port_is_free(int port)
+{
     const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return false;
@@ -48,7 +51,8 @@ bool port_is_free(int port) {
     return result == 0;
 }
 
-int pick_port() {
+int pick_port()
+{
     static std::mt19937 generator{std::random_device{}()};
     std::uniform_int_distribution<int> ports(12'000, 32'000);
     for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -59,48 +63,54 @@ int pick_port() {
     throw std::runtime_error("no free port");
 }
 
-std::string unique_name() {
+std::string unique_name()
+{
     static std::atomic<unsigned> counter{0};
     return "endpoint-" + std::to_string(counter++);
 }
 
-}  // namespace
+} // namespace
 
-const char* name_of(transport kind) {
+const char* name_of(transport kind)
+{
     switch (kind) {
-        case transport::tcp:
-            return "tcp";
-        case transport::ipc:
-            return "ipc";
-        case transport::inproc:
-            return "inproc";
+    case transport::tcp:
+        return "tcp";
+    case transport::ipc:
+        return "ipc";
+    case transport::inproc:
+        return "inproc";
     }
     return "?";
 }
 
-void PrintTo(transport kind, std::ostream* out) {
+void PrintTo(transport kind, std::ostream* out)
+{
     *out << name_of(kind);
 }
 
-const std::string& scratch_directory() {
+const std::string& scratch_directory()
+{
     static const temporary_directory directory;
     return directory.path();
 }
 
-std::string fresh_bind_address(transport kind) {
+std::string fresh_bind_address(transport kind)
+{
     return kind == transport::tcp ? "tcp://127.0.0.1:*" : known_address(kind);
 }
 
-std::string known_address(transport kind) {
+std::string known_address(transport kind)
+{
     switch (kind) {
-        case transport::tcp:
-            return "tcp://127.0.0.1:" + std::to_string(pick_port());
-        case transport::ipc:
-            return "ipc://" + scratch_directory() + "/" + unique_name();
-        case transport::inproc:
-            return "inproc://" + unique_name();
+    case transport::tcp:
+        return "tcp://127.0.0.1:" + std::to_string(pick_port());
+    case transport::ipc:
+        return "ipc://" + scratch_directory() + "/" + unique_name();
+    case transport::inproc:
+        return "inproc://" + unique_name();
     }
     throw std::logic_error("unknown transport");
 }
 
-}  // namespace zlink::test
+} // namespace zlink::test

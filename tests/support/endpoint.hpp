@@ -26,4 +26,4 @@ std::string fresh_bind_address(transport kind);
 /// outside of the range from which the system hands out ephemeral ports).
 std::string known_address(transport kind);
 
-}  // namespace zlink::test
+} // namespace zlink::test

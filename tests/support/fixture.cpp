@@ -8,16 +8,19 @@ namespace {
 
 const char* const sync_marker = "\xFFsync";
 
-bool publishes(int type) {
+bool publishes(int type)
+{
     return type == ZMQ_PUB;
 }
 
 /// A bound socket of these types becomes writable exactly when the peer is there.
-bool writable_means_connected(int type) {
+bool writable_means_connected(int type)
+{
     return type == ZMQ_PAIR || type == ZMQ_PUSH || type == ZMQ_DEALER || type == ZMQ_REQ;
 }
 
-void synchronise(test_socket& bound, int bound_type, test_socket& peer, int peer_type) {
+void synchronise(test_socket& bound, int bound_type, test_socket& peer, int peer_type)
+{
     if (writable_means_connected(bound_type)) {
         if (!bound.writable())
             throw std::runtime_error("the peer did not connect");
@@ -33,10 +36,11 @@ void synchronise(test_socket& bound, int bound_type, test_socket& peer, int peer
     }
 }
 
-}  // namespace
+} // namespace
 
 connected_pair link(test_context& context, transport kind, int bound_type, int peer_type,
-                    const configuration& configure_bound, const configuration& configure_peer) {
+                    const configuration& configure_bound, const configuration& configure_peer)
+{
     connected_pair result{test_socket(context, bound_type), test_socket(context, peer_type), {}};
     if (configure_bound)
         configure_bound(result.bound);
@@ -49,7 +53,8 @@ connected_pair link(test_context& context, transport kind, int bound_type, int p
 
 connected_pair connect_pair(test_context& context, transport kind, int bound_type, int peer_type,
                             const configuration& configure_bound,
-                            const configuration& configure_peer) {
+                            const configuration& configure_peer)
+{
     connected_pair result =
         link(context, kind, bound_type, peer_type, configure_bound, configure_peer);
     for (auto [socket, type] : {std::pair{&result.bound, bound_type}, {&result.peer, peer_type}})
@@ -60,7 +65,8 @@ connected_pair connect_pair(test_context& context, transport kind, int bound_typ
 }
 
 void publish_until_received(test_socket& publisher, test_socket& subscriber,
-                            const std::string& marker) {
+                            const std::string& marker)
+{
     const bool arrived = wait_until([&] {
         publisher.send(marker);
         return subscriber.readable(std::chrono::milliseconds(5));
@@ -73,7 +79,8 @@ void publish_until_received(test_socket& publisher, test_socket& subscriber,
     }
 }
 
-::testing::AssertionResult fails_with(int expected_code, long result) {
+::testing::AssertionResult fails_with(int expected_code, long result)
+{
     const int code = zmq_errno();
     if (result != -1)
         return ::testing::AssertionFailure() << "returned " << result << ", expected failure";
@@ -83,8 +90,9 @@ void publish_until_received(test_socket& publisher, test_socket& subscriber,
     return ::testing::AssertionSuccess();
 }
 
-::testing::AssertionResult fails_with(int expected_code, const void* result) {
+::testing::AssertionResult fails_with(int expected_code, const void* result)
+{
     return fails_with(expected_code, result == nullptr ? -1L : 0L);
 }
 
-}  // namespace zlink::test
+} // namespace zlink::test

@@ -49,23 +49,19 @@ protected:
     test_context context_;
 };
 
-}  // namespace zlink::test
+} // namespace zlink::test
 
 /// Instantiates a parametrised suite for tcp, ipc and inproc.
-#define ZLINK_ALL_TRANSPORTS(suite)                                                             \
-    INSTANTIATE_TEST_SUITE_P(Over, suite,                                                       \
-                             ::testing::Values(::zlink::test::transport::tcp,                   \
-                                               ::zlink::test::transport::ipc,                   \
-                                               ::zlink::test::transport::inproc),               \
-                             [](const auto& info) {                                             \
-                                 return std::string(::zlink::test::name_of(info.param));        \
-                             })
+#define ZLINK_ALL_TRANSPORTS(suite)                                                                \
+    INSTANTIATE_TEST_SUITE_P(                                                                      \
+        Over, suite,                                                                               \
+        ::testing::Values(::zlink::test::transport::tcp, ::zlink::test::transport::ipc,            \
+                          ::zlink::test::transport::inproc),                                       \
+        [](const auto& info) { return std::string(::zlink::test::name_of(info.param)); })
 
 /// Instantiates a parametrised suite for the transports that have a wire: tcp and ipc.
-#define ZLINK_WIRE_TRANSPORTS(suite)                                                            \
-    INSTANTIATE_TEST_SUITE_P(Over, suite,                                                       \
-                             ::testing::Values(::zlink::test::transport::tcp,                   \
-                                               ::zlink::test::transport::ipc),                  \
-                             [](const auto& info) {                                             \
-                                 return std::string(::zlink::test::name_of(info.param));        \
-                             })
+#define ZLINK_WIRE_TRANSPORTS(suite)                                                               \
+    INSTANTIATE_TEST_SUITE_P(                                                                      \
+        Over, suite,                                                                               \
+        ::testing::Values(::zlink::test::transport::tcp, ::zlink::test::transport::ipc),           \
+        [](const auto& info) { return std::string(::zlink::test::name_of(info.param)); })

@@ -15,7 +15,8 @@ namespace {
 class hang_guard : public ::testing::EmptyTestEventListener {
 public:
     explicit hang_guard(std::chrono::seconds limit) : limit_(limit), thread_([this] { watch(); }) {}
-    ~hang_guard() override {
+    ~hang_guard() override
+    {
         {
             const std::lock_guard lock(mutex_);
             finished_ = true;
@@ -24,20 +25,23 @@ public:
         thread_.join();
     }
 
-    void OnTestStart(const ::testing::TestInfo& info) override {
+    void OnTestStart(const ::testing::TestInfo& info) override
+    {
         const std::lock_guard lock(mutex_);
         current_ = std::string(info.test_suite_name()) + "." + info.name();
         deadline_ = std::chrono::steady_clock::now() + limit_;
         changed_.notify_one();
     }
-    void OnTestEnd(const ::testing::TestInfo&) override {
+    void OnTestEnd(const ::testing::TestInfo&) override
+    {
         const std::lock_guard lock(mutex_);
         current_.clear();
         changed_.notify_one();
     }
 
 private:
-    void watch() {
+    void watch()
+    {
         std::unique_lock lock(mutex_);
         while (!finished_) {
             if (current_.empty()) {
@@ -59,9 +63,10 @@ private:
     std::thread thread_;
 };
 
-}  // namespace
+} // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv)
+{
     ::testing::InitGoogleTest(&argc, argv);
     auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
     listeners.Append(new hang_guard(std::chrono::seconds(60)));

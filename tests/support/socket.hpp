@@ -104,4 +104,4 @@ private:
 /// zmq_poll on one socket, repeated after signals. @return the events seen, 0 when the time was up.
 int poll_socket(void* socket, short events, std::chrono::milliseconds window);
 
-}  // namespace zlink::test
+} // namespace zlink::test

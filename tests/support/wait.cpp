@@ -6,7 +6,8 @@
 
 namespace zlink::test {
 
-bool wait_until(const std::function<bool()>& predicate, std::chrono::milliseconds deadline) {
+bool wait_until(const std::function<bool()>& predicate, std::chrono::milliseconds deadline)
+{
     const auto end = std::chrono::steady_clock::now() + deadline;
     std::mutex mutex;
     std::condition_variable pause;
@@ -19,4 +20,4 @@ bool wait_until(const std::function<bool()>& predicate, std::chrono::millisecond
     return true;
 }
 
-}  // namespace zlink::test
+} // namespace zlink::test

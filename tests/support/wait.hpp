@@ -22,7 +22,8 @@ bool wait_until(const std::function<bool()>& predicate,
 class stopwatch {
 public:
     /// Time passed since construction, in whole milliseconds (rounded down).
-    long elapsed_ms() const {
+    long elapsed_ms() const
+    {
         const auto passed = std::chrono::steady_clock::now() - start_;
         return std::chrono::duration_cast<std::chrono::milliseconds>(passed).count();
     }
@@ -31,4 +32,4 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-}  // namespace zlink::test
+} // namespace zlink::test
