@@ -80,7 +80,7 @@ outbound::outcome outbound::drain()
 {
     std::lock_guard lock(mutex_);
     blocked_ = false;
-    return drain_locked(batches_per_turn);
+    return drain_from_io_thread();
 }
 
 outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
@@ -92,7 +92,7 @@ outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
     from_.queue.wake();
     if (blocked_)
         return {status::blocked, false};
-    return drain_locked(batches_per_turn);
+    return drain_from_io_thread();
 }
 
 outbound::outcome outbound::drain_directly()
@@ -123,6 +123,16 @@ void outbound::end_duty()
         from_.queue.recall();
 }
 
+// By the I/O thread: unless all is written it goes on with what is left, and the duty of the sending
+// thread is over; nobody would look after it while the connection is blocked.
+outbound::outcome outbound::drain_from_io_thread()
+{
+    const outcome result = drain_locked(batches_per_turn);
+    if (result.state != status::written)
+        end_duty();
+    return result;
+}
+
 outbound::outcome outbound::collect()
 {
     std::lock_guard lock(mutex_);
@@ -131,10 +141,7 @@ outbound::outcome outbound::collect()
     const std::uint64_t position = from_.queue.published_position();
     if (std::exchange(collected_, position) == position)
         end_duty(); // nothing has come since the last time
-    const outcome result = drain_locked(batches_per_turn);
-    if (result.state != status::written)
-        end_duty();
-    return result;
+    return drain_from_io_thread();
 }
 
 bool outbound::drained()

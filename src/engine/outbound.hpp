@@ -91,6 +91,7 @@ private:
     transport::stream* to_ = nullptr;
     bool blocked_ = false;
     int error_ = 0;
+    outcome drain_from_io_thread();
     void end_duty();
 
     /// A frame was written in part by write_through(): the rest of it comes first in the queue.
