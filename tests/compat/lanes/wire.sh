@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Other implementations of ZMTP as peers on the wire; one lane for each.
+
+role_jeromq() {
+    need_tool javac openjdk-17-jdk-headless
+    need_tool mvn maven
+    run_logged wire-java mvn -q -B -f "$compat_dir/wire/java/pom.xml" -Dtarget="$work/wire-java" package || return 1
+    role_command="java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp $work/wire-java/classes:$work/wire-java/dependency/* Role"
+}
+
+role_zmq4() {
+    need_tool go golang-go
+    (cd "$compat_dir/wire/go" && run_logged wire-go go build -o "$work/wire-go/role" .) || return 1
+    role_command=$work/wire-go/role
+}
+
+role_zmqrs() {
+    need_tool cargo cargo "The crate needs Rust 1.89: https://rustup.rs"
+    run_logged wire-rust cargo build --release --locked --manifest-path "$compat_dir/wire/rust/Cargo.toml" \
+        --target-dir "$work/wire-rust" || return 1
+    role_command=$work/wire-rust/release/role
+}
+
+run_lane() {
+    local peer=$1 role_command
+    need_venv
+    need_swapped_pyzmq
+    check_pyzmq_library "$work/swapped" || die "the tests would not run on $library"
+    case $peer in
+        jeromq) role_jeromq ;;
+        zmq4) role_zmq4 ;;
+        zmq.rs) role_zmqrs ;;
+    esac || die "could not build the peer $peer"
+    run_pytest "$peer" "$compat_dir/wire" --role "$peer=$role_command"
+}
