@@ -236,7 +236,7 @@ ZMQ_EXPORT int zmq_has(const char* capability);
 #define ZMQ_IO_THREADS 1                 /* number of I/O threads, fixed by the first socket */
 #define ZMQ_MAX_SOCKETS 2                /* most sockets at a time, fixed by the first socket */
 #define ZMQ_SOCKET_LIMIT 3               /* get only: largest value for ZMQ_MAX_SOCKETS */
-#define ZMQ_THREAD_PRIORITY 3            /* set only: priority of the I/O threads */
+#define ZMQ_THREAD_PRIORITY 3            /* set only: real-time priority, else > 0 = nice -20 */
 #define ZMQ_THREAD_SCHED_POLICY 4        /* scheduling policy of the I/O threads */
 #define ZMQ_MAX_MSGSZ 5                  /* largest message size, bytes */
 #define ZMQ_MSG_T_SIZE 6                 /* get only: sizeof(zmq_msg_t) in the library */
@@ -293,7 +293,7 @@ ZMQ_EXPORT int zmq_ctx_get(void* context, int option);
 #ifdef ZMQ_BUILD_DRAFT_API
 /**
  * As zmq_ctx_set for a value of any type: size bytes at optval, an int or, for
- * ZMQ_THREAD_NAME_PREFIX, 1 to 16 characters.
+ * ZMQ_THREAD_NAME_PREFIX, 1 to 16 characters (four printable ones are text, not an int).
  * Returns 0; -1 with EFAULT or EINVAL (also wrong size). Thread-safe.
  */
 ZMQ_EXPORT int zmq_ctx_set_ext(void* context, int option, const void* optval, size_t optvallen);
@@ -412,19 +412,26 @@ ZMQ_EXPORT int zmq_msg_set(zmq_msg_t* msg, int property, int optval);
 ZMQ_EXPORT const char* zmq_msg_gets(const zmq_msg_t* msg, const char* property);
 
 #ifdef ZMQ_BUILD_DRAFT_API
-/** Sets the peer a SERVER or PEER socket sends to. Returns 0; -1 with EINVAL for 0. */
+/**
+ * Sets the peer a SERVER or PEER socket sends to; other sockets ignore it.
+ * Returns 0; -1 with EINVAL for 0, or EFAULT if msg is not initialised.
+ */
 ZMQ_EXPORT int zmq_msg_set_routing_id(zmq_msg_t* msg, uint32_t routing_id);
 
 /** Returns the peer a SERVER or PEER socket received the message from; 0 if there is none. */
 ZMQ_EXPORT uint32_t zmq_msg_routing_id(zmq_msg_t* msg);
 
 /**
- * Sets the group a RADIO socket sends to; more than ZMQ_GROUP_MAX_LENGTH bytes are cut off.
- * Returns 0; -1 with ENOMEM.
+ * Sets the group a RADIO socket sends to; more than ZMQ_GROUP_MAX_LENGTH bytes are cut off. Other
+ * sockets ignore it. A message without a group goes to the group with the empty name.
+ * Returns 0; -1 with ENOMEM, or EFAULT if msg is not initialised or group is NULL.
  */
 ZMQ_EXPORT int zmq_msg_set_group(zmq_msg_t* msg, const char* group);
 
-/** Returns the group of a message, owned by msg; empty if there is none. */
+/**
+ * Returns the group of a message, one set or the one a DISH socket received it in. The text is owned
+ * by msg and valid until msg changes, is moved or is closed; empty if there is none.
+ */
 ZMQ_EXPORT const char* zmq_msg_group(zmq_msg_t* msg);
 #endif
 
@@ -631,14 +638,17 @@ ZMQ_EXPORT int zmq_close(void* socket);
  * Sets a socket option from optvallen bytes at optval (not kept). Many options count only for later
  * zmq_bind and zmq_connect calls.
  * Returns 0; -1 with EINVAL (unknown or get-only option, wrong length or value, option of another
- * socket type), ETERM, ENOTSOCK or EINTR.
+ * socket type), ENOTSUP (a good value of a feature that is not built), ETERM, ENOTSOCK or EINTR.
+ * The option is unchanged then.
  */
 ZMQ_EXPORT int zmq_setsockopt(void* socket, int option, const void* optval, size_t optvallen);
 
 /**
  * Reads a socket option into optval, which has *optvallen bytes; *optvallen becomes the size of the
- * value. Text is NUL-terminated and its size includes the NUL.
- * Returns 0; -1 with EINVAL (unknown or set-only option, unfit length), ETERM, ENOTSOCK or EINTR.
+ * value. Numbers want exactly their size: 4 bytes, or 8 for ZMQ_AFFINITY and ZMQ_MAXMSGSIZE. Text,
+ * bytes, ZMQ_FD, ZMQ_EVENTS, ZMQ_RCVMORE and ZMQ_THREAD_SAFE take any room that is large enough,
+ * and the rest of it is zeroed. Text is NUL-terminated and its size includes the NUL. Returns 0; -1
+ * with EINVAL (unknown or set-only option, unfit length), ETERM, ENOTSOCK or EINTR.
  */
 ZMQ_EXPORT int zmq_getsockopt(void* socket, int option, void* optval, size_t* optvallen);
 
@@ -685,9 +695,18 @@ ZMQ_EXPORT int zmq_disconnect(void* socket, const char* addr);
 ZMQ_EXPORT uint32_t zmq_connect_peer(void* socket, const char* addr);
 
 /**
- * Lets a DISH socket receive a group.
- * Returns 0; -1 with ENOTSUP (not a DISH socket), EINVAL (name too long, or joined already), ETERM
- * or ENOTSOCK. Thread-safe.
+ * Ends the connection of a SERVER or PEER socket to one peer; a connection made by zmq_connect is
+ * not made again. Unsent messages to it follow ZMQ_LINGER, unread ones from it are dropped.
+ * Returns 0; -1 with EHOSTUNREACH (no such peer), ENOTSUP (not a SERVER or PEER socket), ETERM or
+ * ENOTSOCK. Thread-safe. Newer than 4.3.5.
+ */
+ZMQ_EXPORT int zmq_disconnect_peer(void* socket, uint32_t routing_id);
+
+/**
+ * Lets a DISH socket receive a group: messages sent to exactly this name, of at most
+ * ZMQ_GROUP_MAX_LENGTH bytes and possibly empty.
+ * Returns 0; -1 with ENOTSUP (not a DISH socket), EINVAL (NULL, name too long, or joined already),
+ * ETERM or ENOTSOCK. Thread-safe.
  */
 ZMQ_EXPORT int zmq_join(void* socket, const char* group);
 
@@ -803,7 +822,10 @@ ZMQ_EXPORT int zmq_poller_add(void* poller, void* socket, void* user_data, short
 /** Changes the events of a registered socket. Returns 0; -1 with ENOTSOCK or EINVAL. */
 ZMQ_EXPORT int zmq_poller_modify(void* poller, void* socket, short events);
 
-/** Takes a socket out. Returns 0; -1 with ENOTSOCK or EINVAL (not registered). */
+/**
+ * Takes a socket out, also one that was closed. Returns 0; -1 with ENOTSOCK or EINVAL (not
+ * registered).
+ */
 ZMQ_EXPORT int zmq_poller_remove(void* poller, void* socket);
 
 /**
@@ -841,7 +863,8 @@ ZMQ_EXPORT int zmq_poller_remove_fd(void* poller, zmq_fd_t fd);
 /**
  * Passes whole messages between two sockets in both directions, and a copy of each to capture
  * unless that is NULL, until the context ends.
- * Never returns but with -1 and EFAULT (frontend or backend NULL), ENOTSOCK, ETERM or EINTR.
+ * Never returns but with -1 and EFAULT (frontend or backend NULL), ENOTSOCK, ENOTSUP (one of
+ * them is of a thread-safe type), ETERM or EINTR.
  */
 ZMQ_EXPORT int zmq_proxy(void* frontend, void* backend, void* capture);
 
@@ -918,7 +941,8 @@ ZMQ_EXPORT int zmq_device(int type, void* frontend, void* backend);
  * Reports the events in the mask events on an internal PAIR socket bound to addr, which must be
  * inproc; connect a PAIR socket to it. A second call replaces the first, addr NULL ends monitoring.
  * Each event is two parts: uint16_t event and uint32_t value in native byte order without padding
- * (6 bytes), and the address as text.
+ * (6 bytes), and the address as text. Nobody waits for who listens: events that are not received
+ * are kept, some thousands of them, and later ones are dropped.
  * Returns 0; -1 with EINVAL (malformed addr, unknown event bits), EPROTONOSUPPORT (not inproc),
  * EADDRINUSE, ETERM or ENOTSOCK.
  */

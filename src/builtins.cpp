@@ -4,6 +4,7 @@
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"
+#include "transport/udp/udp.hpp"
 
 #include <array>
 #include <zmq.h>
@@ -12,6 +13,8 @@ namespace zlink {
 namespace {
 
 constexpr std::array<const transport::scheme*, 2> schemes{&transport::tcp, &transport::ipc};
+
+constexpr std::array<const transport::datagram_scheme*, 1> datagram_schemes{&transport::udp};
 
 constexpr std::array patterns{
     core::pattern_row{ZMQ_PAIR, sockets::make_pair},
@@ -25,9 +28,19 @@ constexpr std::array patterns{
     core::pattern_row{ZMQ_PUSH, sockets::make_push},
     core::pattern_row{ZMQ_XPUB, sockets::make_xpub},
     core::pattern_row{ZMQ_XSUB, sockets::make_xsub},
+    core::pattern_row{ZMQ_DGRAM, sockets::make_dgram},
+    core::pattern_row{ZMQ_STREAM, sockets::make_stream},
+    core::pattern_row{ZMQ_SERVER, sockets::make_server, true},
+    core::pattern_row{ZMQ_CLIENT, sockets::make_client, true},
+    core::pattern_row{ZMQ_RADIO, sockets::make_radio, true},
+    core::pattern_row{ZMQ_DISH, sockets::make_dish, true},
+    core::pattern_row{ZMQ_GATHER, sockets::make_gather, true},
+    core::pattern_row{ZMQ_SCATTER, sockets::make_scatter, true},
+    core::pattern_row{ZMQ_PEER, sockets::make_peer, true},
+    core::pattern_row{ZMQ_CHANNEL, sockets::make_channel, true},
 };
 
-constexpr core::builtins parts{schemes, patterns};
+constexpr core::builtins parts{schemes, patterns, datagram_schemes};
 
 } // namespace
 

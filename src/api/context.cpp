@@ -2,7 +2,9 @@
 #include "api/objects.hpp"
 #include "builtins.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <zmq.h>
 
 using namespace zlink::api;
@@ -10,16 +12,22 @@ namespace core = zlink::core;
 
 namespace {
 
+// Four bytes may be an int or a text. No one numbers threads with what four characters make.
+bool is_text(const void* value, std::size_t bytes)
+{
+    const std::string_view text(static_cast<const char*>(value), bytes);
+    return bytes != sizeof(int) ||
+           std::ranges::all_of(text, [](char c) { return c > ' ' && c < 127; });
+}
+
 template <class Body>
 int with_context(void* handle, Body body) noexcept
 {
     try {
         const std::shared_ptr<core::context> context = contexts().share(handle);
         return context ? body(*context) : fail(EFAULT);
-    } catch (const std::bad_alloc&) {
-        return fail(ENOMEM);
     } catch (...) {
-        return fail(EINVAL);
+        return fail(current_error());
     }
 }
 
@@ -34,7 +42,7 @@ void* zmq_ctx_new(void)
             return handle;
         errno = EMFILE;
     } catch (...) {
-        errno = ENOMEM;
+        errno = current_error();
     }
     return nullptr;
 }
@@ -77,7 +85,7 @@ int zmq_ctx_set_ext(void* context, int option, const void* optval, size_t optval
     return with_context(context, [&](core::context& c) {
         if (!optval)
             return fail(EINVAL);
-        if (option == ZMQ_THREAD_NAME_PREFIX && optvallen != sizeof(int))
+        if (option == ZMQ_THREAD_NAME_PREFIX && is_text(optval, optvallen))
             return result(c.set_name_prefix({static_cast<const char*>(optval), optvallen}));
         if (optvallen != sizeof(int))
             return fail(EINVAL);

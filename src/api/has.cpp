@@ -22,7 +22,7 @@ constexpr std::array<capability, 10> capabilities{{
     {"curve", false},
     {"gssapi", false},
     {"vmci", false},
-    {"draft", false},
+    {"draft", true},
     {"WS", false},
     {"WSS", false},
 }};

@@ -12,9 +12,10 @@ void message::init_empty() noexcept
     properties_ = nullptr;
     routing_id_ = 0;
     mark_ = live_mark;
-    kind_ = kind::inlined;
+    kind_ = inlined;
     inlined_size_ = 0;
     more_ = false;
+    group_[0] = '\0';
 }
 
 bool message::init_size(std::size_t bytes) noexcept
@@ -29,8 +30,7 @@ bool message::init_size(std::size_t bytes) noexcept
         mark_ = 0;
         return false;
     }
-    kind_ = kind::counted;
-    outside_ = {owner->data, bytes, owner};
+    set_outside_body(counted, {owner->data, bytes, owner});
     return true;
 }
 
@@ -55,16 +55,14 @@ bool message::init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* 
         mark_ = 0;
         return false;
     }
-    kind_ = kind::counted;
-    outside_ = {owner->data, bytes, owner};
+    set_outside_body(counted, {owner->data, bytes, owner});
     return true;
 }
 
 void message::init_constant(const void* data, std::size_t bytes) noexcept
 {
     init_empty();
-    kind_ = kind::constant;
-    outside_ = {static_cast<std::byte*>(const_cast<void*>(data)), bytes, nullptr};
+    set_outside_body(constant, {static_cast<std::byte*>(const_cast<void*>(data)), bytes, nullptr});
 }
 
 bool message::init_received(const core::frame& part, const core::metadata* properties) noexcept
@@ -72,8 +70,7 @@ bool message::init_received(const core::frame& part, const core::metadata* prope
     if (part.owner && part.size > inline_bytes) {
         init_empty();
         part.owner->add_reference();
-        kind_ = kind::counted;
-        outside_ = {const_cast<std::byte*>(part.data), part.size, part.owner};
+        set_outside_body(counted, {const_cast<std::byte*>(part.data), part.size, part.owner});
     } else if (!init_copy(part.data, part.size)) {
         return false;
     }
@@ -87,11 +84,53 @@ bool message::init_received(const core::frame& part, const core::metadata* prope
 
 void message::close() noexcept
 {
-    if (kind_ == kind::counted)
-        outside_.owner->drop_reference();
+    if (kind_ == counted)
+        outside_body().owner->drop_reference();
+    else if (kind_ != inlined) [[unlikely]]
+        close_outside();
     if (properties_)
         properties_->drop_reference();
     mark_ = 0;
+}
+
+// What is neither usual.
+void message::close_outside() noexcept
+{
+    if (body() == counted)
+        outside_body().owner->drop_reference();
+    drop_group();
+}
+
+void message::drop_group() noexcept
+{
+    if (kind_ & outside_group)
+        group_block()->drop_reference();
+    kind_ = body();
+    group_[0] = '\0';
+}
+
+std::string_view message::group() const noexcept
+{
+    return kind_ & outside_group ? reinterpret_cast<const char*>(group_block()->data) : group_;
+}
+
+bool message::set_group(std::string_view group) noexcept
+{
+    base::buffer* block = nullptr;
+    if (group.size() > inline_group_bytes) {
+        block = base::allocate_buffer(group.size() + 1);
+        if (!block)
+            return false;
+    }
+    drop_group();
+    char* const text = block ? reinterpret_cast<char*>(block->data) : group_;
+    std::memcpy(text, group.data(), group.size());
+    text[group.size()] = '\0';
+    if (block) {
+        std::memcpy(group_ + group_block_at, &block, sizeof block);
+        kind_ |= outside_group;
+    }
+    return true;
 }
 
 void message::move_from(message& from) noexcept
@@ -108,10 +147,13 @@ void message::copy_from(message& from) noexcept
     if (this == &from)
         return;
     close();
-    if (from.kind_ == kind::counted) {
-        from.outside_.owner->shared = true;
-        from.outside_.owner->add_reference();
+    if (from.body() == counted) {
+        const outside body = from.outside_body();
+        body.owner->shared = true;
+        body.owner->add_reference();
     }
+    if (from.kind_ & outside_group)
+        from.group_block()->add_reference();
     if (from.properties_)
         from.properties_->add_reference();
     std::memcpy(static_cast<void*>(this), &from, sizeof *this);
@@ -119,12 +161,12 @@ void message::copy_from(message& from) noexcept
 
 bool message::shared() const noexcept
 {
-    return kind_ == kind::constant || (kind_ == kind::counted && outside_.owner->shared);
+    return body() == constant || (body() == counted && outside_body().owner->shared);
 }
 
 core::frame message::as_frame(bool more) noexcept
 {
-    return {data(), size(), kind_ == kind::counted ? outside_.owner : nullptr,
+    return {data(), size(), body() == counted ? outside_body().owner : nullptr,
             more ? engine::zmtp3::flag_more : std::uint8_t{0}};
 }
 
@@ -229,26 +271,32 @@ const char* zmq_msg_gets(const zmq_msg_t* msg, const char* property)
     return value;
 }
 
-// Routing ids and groups belong to socket types of later versions.
-
-int zmq_msg_set_routing_id(zmq_msg_t*, uint32_t routing_id)
+int zmq_msg_set_routing_id(zmq_msg_t* msg, uint32_t routing_id)
 {
-    return fail(routing_id ? ENOTSUP : EINVAL);
-}
-
-uint32_t zmq_msg_routing_id(zmq_msg_t*)
-{
+    if (!msg || !message::of(msg).valid())
+        return fail(EFAULT);
+    if (routing_id == 0)
+        return fail(EINVAL);
+    message::of(msg).set_routing_id(routing_id);
     return 0;
 }
 
-int zmq_msg_set_group(zmq_msg_t*, const char*)
+uint32_t zmq_msg_routing_id(zmq_msg_t* msg)
 {
-    return fail(ENOTSUP);
+    return msg && message::of(msg).valid() ? message::of(msg).routing_id() : 0;
 }
 
-const char* zmq_msg_group(zmq_msg_t*)
+int zmq_msg_set_group(zmq_msg_t* msg, const char* group)
 {
-    return "";
+    if (!msg || !group || !message::of(msg).valid())
+        return fail(EFAULT);
+    const std::size_t bytes = strnlen(group, ZMQ_GROUP_MAX_LENGTH);
+    return message::of(msg).set_group({group, bytes}) ? 0 : fail(ENOMEM);
+}
+
+const char* zmq_msg_group(zmq_msg_t* msg)
+{
+    return msg && message::of(msg).valid() ? message::of(msg).group().data() : "";
 }
 
 } // extern "C"

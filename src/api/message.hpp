@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 #include <zmq.h>
 
 namespace zlink::api {
@@ -43,10 +45,10 @@ public:
     /// Shares or copies the content of `from`. Both are initialised.
     void copy_from(message& from) noexcept;
 
-    std::byte* data() noexcept { return kind_ == kind::inlined ? inlined_ : outside_.data; }
+    std::byte* data() noexcept { return body() == inlined ? inlined_ : outside_body().data; }
     std::size_t size() const noexcept
     {
-        return kind_ == kind::inlined ? inlined_size_ : outside_.size;
+        return body() == inlined ? inlined_size_ : outside_body().size;
     }
     bool more() const noexcept { return more_; }
     bool shared() const noexcept;
@@ -54,9 +56,27 @@ public:
     /// As a part to be sent.
     core::frame as_frame(bool more) noexcept;
 
+    /// The peer it came from or goes to, with SERVER and PEER; 0 = none.
+    std::uint32_t routing_id() const noexcept { return routing_id_; }
+    void set_routing_id(std::uint32_t routing_id) noexcept { routing_id_ = routing_id; }
+    /// At most ZMQ_GROUP_MAX_LENGTH bytes; terminated by a NUL that is not counted.
+    std::string_view group() const noexcept;
+    /// False if memory is exhausted: nothing has changed then.
+    bool set_group(std::string_view group) noexcept;
+
 private:
-    enum class kind : std::uint8_t { inlined, counted, constant };
+    // What kind_ is made of.
+    enum : std::uint8_t {
+        inlined = 0,
+        counted = 1,
+        constant = 2,
+        body_bits = 3,
+        outside_group = 4 ///< the group has a block of its own
+    };
     static constexpr std::uint16_t live_mark = 0x7a6c;
+    /// Groups up to this many bytes lie in the message itself.
+    static constexpr std::size_t inline_group_bytes = 13;
+    static constexpr std::size_t group_block_at = 6; ///< in group_: aligned as a pointer
 
     struct outside {
         std::byte* data;
@@ -64,20 +84,37 @@ private:
         base::buffer* owner;
     };
 
+    std::uint8_t body() const noexcept { return kind_ & body_bits; }
+    outside outside_body() const noexcept
+    {
+        outside body;
+        std::memcpy(&body, inlined_, sizeof body);
+        return body;
+    }
+    void set_outside_body(std::uint8_t kind, const outside& body) noexcept
+    {
+        kind_ = kind;
+        std::memcpy(inlined_, &body, sizeof body);
+    }
+    base::buffer* group_block() const noexcept
+    {
+        base::buffer* block;
+        std::memcpy(&block, group_ + group_block_at, sizeof block);
+        return block;
+    }
+    void drop_group() noexcept;
+    void close_outside() noexcept;
+
     const core::metadata* properties_;
-    union {
-        outside outside_;
-        std::byte inlined_[40];
-    };
-    std::uint32_t routing_id_;
-    std::uint16_t mark_;
-    kind kind_;
-    std::uint8_t inlined_size_;
+    alignas(8) std::byte inlined_[inline_bytes]; ///< or, at its beginning, an `outside`
     bool more_;
-    std::byte reserved_[7];
+    std::uint16_t mark_;
+    std::uint32_t routing_id_;
+    std::uint8_t kind_;
+    std::uint8_t inlined_size_;
+    char group_[inline_group_bytes + 1]; ///< text with a NUL; or a pointer to a buffer with both
 };
 
 static_assert(sizeof(message) == sizeof(zmq_msg_t));
-static_assert(message::inline_bytes <= 40);
 
 } // namespace zlink::api

@@ -3,10 +3,12 @@
 
 #include "api/handle.hpp"
 #include "core/context.hpp"
+#include "core/socket_gate.hpp"
 
 #include <cerrno>
-#include <new>
-#include <system_error>
+#include <memory>
+#include <pthread.h>
+#include <vector>
 
 namespace zlink::api {
 
@@ -16,8 +18,20 @@ struct socket_object {
     std::shared_ptr<core::context> context;
 };
 
+template <>
+inline constexpr std::size_t handle_limit<socket_object> = std::size_t{1} << 20;
+
+/// Lets a child process go on with a table: `function` returns it.
+template <auto function, class Table>
+Table& kept_over_fork(Table& table) noexcept
+{
+    const auto unlock = [] { function().unlock(); };
+    ::pthread_atfork([] { function().lock(); }, unlock, unlock);
+    return table;
+}
+
 handle_table<core::context>& contexts() noexcept;
-handle_table<socket_object>& sockets() noexcept;
+handle_table<socket_object, core::socket_gate>& sockets() noexcept;
 
 /// Sets errno; the value C functions return on failure.
 inline int fail(int error) noexcept
@@ -32,23 +46,68 @@ inline int result(int error) noexcept
     return error ? fail(error) : 0;
 }
 
+/// The errno value for the exception being handled.
+int current_error() noexcept;
+
+/// Is it the handle of a socket that many threads use at once?
+inline bool is_shared(const void* handle) noexcept
+{
+    return handle_table<socket_object, core::socket_gate>::is_shared(handle);
+}
+
+/// Runs `body(core::socket&)`, which returns an errno value or 0, and makes an errno value of what
+/// it throws.
+template <class Body>
+int errno_of(core::socket& socket, Body& body) noexcept
+{
+    try {
+        return body(socket);
+    } catch (...) {
+        return current_error();
+    }
+}
+
+/// As with_socket(), for sockets with a gate.
+template <class Body>
+[[gnu::noinline]] int with_shared_socket(void* handle, Body& body) noexcept
+{
+    core::socket_gate* const gate = sockets().gate(handle);
+    if (!gate)
+        return fail(ENOTSOCK);
+    int error = ENOTSOCK;
+    {
+        const core::socket_gate::turn mine(*gate);
+        if (socket_object* const object = sockets().get(handle))
+            error = errno_of(*object->socket, body);
+    }
+    return result(error); // only now: ending the turn may end the socket
+}
+
 /// Runs `body(core::socket&)`, which returns an errno value or 0; nothing escapes as an exception.
+/// While the body waits other threads may use, and close, a shared socket: if it returns an error,
+/// the socket may be gone.
 template <class Body>
 int with_socket(void* handle, Body body) noexcept
 {
+    if (is_shared(handle)) [[unlikely]]
+        return with_shared_socket(handle, body);
     socket_object* const object = sockets().get(handle);
     if (!object) [[unlikely]]
         return fail(ENOTSOCK);
-    try {
-        const int error = body(*object->socket);
-        return error ? fail(error) : 0;
-    } catch (const std::bad_alloc&) {
-        return fail(ENOMEM);
-    } catch (const std::system_error& failure) {
-        return fail(failure.code().value());
-    } catch (...) {
-        return fail(EINVAL);
+    return result(errno_of(*object->socket, body));
+}
+
+/// The socket of a handle, for a call that waits for several; null if there is none. `kept` gets
+/// what keeps a shared one, which other threads may close meanwhile.
+inline core::socket* socket_to_wait_for(const void* handle,
+                                        std::vector<std::shared_ptr<socket_object>>& kept)
+{
+    if (!is_shared(handle)) {
+        socket_object* const object = sockets().get(handle);
+        return object ? object->socket.get() : nullptr;
     }
+    kept.push_back(sockets().share(handle));
+    return kept.back() ? kept.back()->socket.get() : nullptr;
 }
 
 } // namespace zlink::api

@@ -2,19 +2,23 @@
 #include "core/poll.hpp"
 #include "api/objects.hpp"
 
+#include <csignal>
+#include <memory>
+#include <vector>
 #include <zmq.h>
 
 using namespace zlink::api;
 
-extern "C" {
+namespace {
 
-int zmq_poll(zmq_pollitem_t* items, int nitems, long timeout)
+int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* mask) noexcept
 {
     if (nitems < 0)
         return fail(EINVAL);
     if (nitems > 0 && !items)
         return fail(EFAULT);
     try {
+        std::vector<std::shared_ptr<socket_object>> kept; // others may close them meanwhile
         zlink::core::poll_set set(static_cast<std::size_t>(nitems));
         for (int i = 0; i < nitems; ++i) {
             zmq_pollitem_t& item = items[i];
@@ -23,17 +27,31 @@ int zmq_poll(zmq_pollitem_t* items, int nitems, long timeout)
                 set.add_descriptor(item.fd, item.events, item.revents);
                 continue;
             }
-            socket_object* const object = sockets().get(item.socket);
-            if (!object)
+            zlink::core::socket* const polled = socket_to_wait_for(item.socket, kept);
+            if (!polled)
                 return fail(ENOTSOCK);
-            set.add_socket(*object->socket, item.events, item.revents);
+            set.add_socket(*polled, item.events, item.revents);
         }
         int ready = 0;
-        const int error = set.wait(timeout, ready);
+        const int error = set.wait(timeout, ready, mask);
         return error ? fail(error) : ready;
     } catch (...) {
         return fail(ENOMEM);
     }
+}
+
+} // namespace
+
+extern "C" {
+
+int zmq_poll(zmq_pollitem_t* items, int nitems, long timeout)
+{
+    return poll_items(items, nitems, timeout, nullptr);
+}
+
+int zmq_ppoll(zmq_pollitem_t* items, int nitems, long timeout, const void* sigmask)
+{
+    return poll_items(items, nitems, timeout, static_cast<const sigset_t*>(sigmask));
 }
 
 } // extern "C"

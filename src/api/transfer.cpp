@@ -19,6 +19,11 @@ int reported_size(std::size_t bytes) noexcept
     return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
 }
 
+int no_message(void* socket) noexcept
+{
+    return with_socket(socket, [](core::socket& s) { return s.interrupted() ? ETERM : EFAULT; });
+}
+
 bool dont_wait(int flags) noexcept
 {
     return (flags & ZMQ_DONTWAIT) != 0;
@@ -37,8 +42,26 @@ int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noe
     return reported_size(bytes);
 }
 
+// What only the types for many threads have: routing ids and groups.
+int send_shared_message(void* socket, message& content, int flags) noexcept
+{
+    return with_socket(socket, [&](core::socket& s) {
+        core::frame part = content.as_frame((flags & ZMQ_SNDMORE) != 0);
+        part.routing_id = content.routing_id();
+        return s.send_to_group(content.group(), part, dont_wait(flags));
+    });
+}
+
+bool take_routing_id_and_group(core::socket& from, const core::frame& part, message& into) noexcept
+{
+    into.set_routing_id(part.routing_id);
+    const auto group = from.source_group();
+    return group.empty() || into.set_group(group);
+}
+
 int receive_message(void* socket, message& into, int flags) noexcept
 {
+    const bool shared = is_shared(socket);
     if (with_socket(socket, [&](core::socket& s) {
             core::frame part;
             if (const int error = s.receive(part, dont_wait(flags)))
@@ -46,6 +69,10 @@ int receive_message(void* socket, message& into, int flags) noexcept
             message received;
             if (!received.init_received(part, s.source_metadata()))
                 return ENOMEM; // the part stays to be received
+            if (shared && !take_routing_id_and_group(s, part, received)) [[unlikely]] {
+                received.close();
+                return ENOMEM;
+            }
             s.received();
             into.move_from(received);
             return 0;
@@ -89,15 +116,17 @@ int zmq_recv(void* socket, void* buf, size_t len, int flags)
 
 int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags)
 {
-    if (!sockets().get(socket))
-        return fail(ENOTSOCK);
-    if (!msg || !message::of(msg).valid())
-        return fail(EFAULT);
+    if (!msg || !message::of(msg).valid()) [[unlikely]]
+        return no_message(socket);
     message& content = message::of(msg);
     const std::size_t size = content.size();
-    if (with_socket(socket, [&](core::socket& s) {
-            return s.send(content.as_frame((flags & ZMQ_SNDMORE) != 0), dont_wait(flags));
-        }))
+    const int failed =
+        is_shared(socket)
+            ? send_shared_message(socket, content, flags)
+            : with_socket(socket, [&](core::socket& s) {
+                  return s.send(content.as_frame((flags & ZMQ_SNDMORE) != 0), dont_wait(flags));
+              });
+    if (failed)
         return -1;
     content.close();
     content.init_empty();
@@ -106,10 +135,8 @@ int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags)
 
 int zmq_msg_recv(zmq_msg_t* msg, void* socket, int flags)
 {
-    if (!sockets().get(socket))
-        return fail(ENOTSOCK);
-    if (!msg || !message::of(msg).valid())
-        return fail(EFAULT);
+    if (!msg || !message::of(msg).valid()) [[unlikely]]
+        return no_message(socket);
     return receive_message(socket, message::of(msg), flags);
 }
 

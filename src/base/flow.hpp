@@ -49,10 +49,10 @@ public:
     bool has_room() noexcept
     {
         const std::uint64_t limit = this->limit();
-        if (sent_ - seen_taken_ < limit || limit == 0) [[likely]]
+        if (sent() - seen_taken_ < limit || limit == 0) [[likely]]
             return true;
         seen_taken_ = taken_.load(std::memory_order_acquire) >> 1;
-        return sent_ - seen_taken_ < limit;
+        return sent() - seen_taken_ < limit;
     }
     /// Has room, or asks to be told when there is; false = will be told.
     bool has_room_or_wait() noexcept
@@ -66,42 +66,58 @@ public:
         }
         return true;
     }
-    void add_sent(std::uint64_t messages) noexcept { sent_ += messages; }
-    std::uint64_t sent() const noexcept { return sent_; }
+    void add_sent(std::uint64_t messages) noexcept { add(sent_, messages); }
+    std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
 
     // --- consumer
     /// Counts taken messages; true if the producer waits and has to be told.
     bool add_taken(std::uint64_t messages) noexcept
     {
-        consumed_ += messages;
+        add(consumed_, messages);
         const std::uint64_t step = (limit() + 1) / 2;
-        return consumed_ - reported_ >= (step ? step : unlimited_step) && report();
+        return taken() - reported_ >= (step ? step : unlimited_step) && report();
     }
     /// The consumer takes exactly up to the producer's `total`th message.
     bool set_taken(std::uint64_t total) noexcept
     {
-        return total > consumed_ && add_taken(total - consumed_);
+        return total > taken() && add_taken(total - taken());
     }
     /// Reports at once, because nothing may be left to be taken.
     bool report() noexcept
     {
-        if (consumed_ == reported_)
+        if (taken() == reported_)
             return false;
-        reported_ = consumed_;
-        return (taken_.exchange(consumed_ << 1, std::memory_order_acq_rel) & waiting_bit) != 0;
+        reported_ = taken();
+        return (taken_.exchange(reported_ << 1, std::memory_order_acq_rel) & waiting_bit) != 0;
     }
-    std::uint64_t taken() const noexcept { return consumed_; }
+    std::uint64_t taken() const noexcept { return consumed_.load(std::memory_order_relaxed); }
+
+    // --- any thread
+    /// Messages sent and not taken yet, about now.
+    std::uint64_t waiting() const noexcept
+    {
+        const std::uint64_t taken = this->taken();
+        const std::uint64_t sent = this->sent();
+        return sent > taken ? sent - taken : 0;
+    }
 
 private:
+    // By the only thread that writes the counter.
+    static void add(std::atomic<std::uint64_t>& counter, std::uint64_t messages) noexcept
+    {
+        counter.store(counter.load(std::memory_order_relaxed) + messages,
+                      std::memory_order_relaxed);
+    }
+
     static constexpr std::uint64_t waiting_bit = 1;
     static constexpr std::uint64_t unlimited_step = 4096;
 
     alignas(cache_line_bytes) std::atomic<std::uint64_t> taken_{0};
     std::atomic<int> producer_limit_{no_part};
     std::atomic<int> consumer_limit_{no_part};
-    alignas(cache_line_bytes) std::uint64_t sent_ = 0; // producer
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> sent_{0}; // producer
     std::uint64_t seen_taken_ = 0;
-    alignas(cache_line_bytes) std::uint64_t consumed_ = 0; // consumer
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> consumed_{0}; // consumer
     std::uint64_t reported_ = 0;
 };
 

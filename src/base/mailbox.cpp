@@ -61,7 +61,9 @@ void mailbox::interrupt() noexcept
 
 mail* mailbox::take_all() noexcept
 {
-    if (!has_mail())
+    // The announcement of another thread that sleeps stays (sockets used by many threads).
+    const mail* const newest = head_.load(std::memory_order_relaxed);
+    if (!newest || newest == asleep())
         return nullptr;
     return in_order(head_.exchange(nullptr, std::memory_order_acq_rel));
 }
@@ -85,13 +87,17 @@ mail* mailbox::in_order(mail* newest) noexcept
     return ordered;
 }
 
-bool mailbox::prepare_sleep(waiter& sleeper) noexcept
+bool mailbox::prepare_sleep(wakeup& sleeper) noexcept
 {
     if (interrupted())
         return false;
     sleeper_.store(&sleeper, std::memory_order_relaxed);
-    mail* empty = nullptr;
-    return head_.compare_exchange_strong(empty, asleep(), std::memory_order_acq_rel);
+    mail* seen = nullptr;
+    if (head_.compare_exchange_strong(seen, asleep(), std::memory_order_acq_rel))
+        return true;
+    // Announced already: written again, so that whoever posts next knows all this thread has done.
+    return seen == asleep() &&
+           head_.compare_exchange_strong(seen, asleep(), std::memory_order_acq_rel);
 }
 
 bool mailbox::finish_sleep() noexcept

@@ -62,14 +62,17 @@ public:
         deliver(in_order(head_.exchange(closed(), std::memory_order_acq_rel)), handle);
     }
 
-    /// Announces that the receiver is going to sleep on `sleeper`; false if there is mail.
-    bool prepare_sleep(waiter& sleeper) noexcept;
+    /// Announces that the receiver is going to sleep until `sleeper` is signalled, which the next
+    /// post does once; false if there is mail. May be repeated.
+    bool prepare_sleep(wakeup& sleeper) noexcept;
     /// Ends the announcement; true if a signal to the sleeper has been or is about to be sent.
     bool finish_sleep() noexcept;
 
     /// The descriptor that becomes readable when there is mail (created on the first call); -1 and
     /// errno when none can be had.
     int descriptor() noexcept;
+    /// Has the descriptor been asked for?
+    bool watched() const noexcept { return descriptor_.load(std::memory_order_relaxed) >= 0; }
     /// Makes the descriptor unreadable until the next mail.
     void clear_descriptor() noexcept;
 
@@ -94,7 +97,7 @@ private:
     mail* closed() noexcept { return &closed_mark_; }
 
     std::atomic<mail*> head_{nullptr};
-    std::atomic<waiter*> sleeper_{nullptr};
+    std::atomic<wakeup*> sleeper_{nullptr};
     std::atomic<int> descriptor_{-1};
     std::atomic<bool> interrupted_{false};
     mail asleep_mark_;

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/descriptor_wakeup.hpp"
+
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <ctime>
+#include <span>
 
 namespace zlink::base {
 
@@ -11,31 +17,61 @@ using steady_clock = std::chrono::steady_clock;
 using deadline = steady_clock::time_point;
 inline constexpr deadline no_deadline = deadline::max();
 
-/// deadline for a timeout in ms: negative = never.
+/// deadline for a timeout in ms: negative = never, and so is more than a thousand years.
 inline deadline deadline_after_ms(std::int64_t timeout_ms) noexcept
 {
-    if (timeout_ms < 0)
+    constexpr std::int64_t never_ms = std::int64_t{1000} * 365 * 24 * 3600 * 1000;
+    if (timeout_ms < 0 || timeout_ms > never_ms)
         return no_deadline;
     return steady_clock::now() + std::chrono::milliseconds(timeout_ms);
 }
 
-enum class wait_result : std::uint8_t { signalled, timeout, interrupted };
+enum class wait_result : std::uint8_t { signalled, timeout, interrupted, ready };
 
-/// One thread sleeping, any number waking it. Signals are counted; a wait returns when the count
-/// has moved past what the sleeper has seen.
-class waiter {
+/// The time left until then, not less than none; false if there is no end of it.
+inline bool time_left(deadline until, timespec& left) noexcept
+{
+    if (until == no_deadline)
+        return false;
+    const auto ns = std::max<std::chrono::nanoseconds>(until - steady_clock::now(), {});
+    left.tv_sec = static_cast<std::time_t>(ns.count() / 1'000'000'000);
+    left.tv_nsec = static_cast<long>(ns.count() % 1'000'000'000);
+    return true;
+}
+
+/// Threads sleeping, any number waking them. Signals are counted; a wait returns when the count has
+/// moved past what the sleeper has seen.
+class waiter final : public wakeup {
 public:
+    waiter() = default;
+    waiter(const waiter&) = delete;
+    waiter& operator=(const waiter&) = delete;
+
     /// The count of signals so far.
     std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
     /// Sleeps until the count differs from `seen`. `interrupted`: a signal handler ran.
     wait_result wait(std::uint32_t seen, deadline until) noexcept;
-    /// Wakes the sleeper. The object may be gone as soon as the sleeper sees the count.
-    void signal() noexcept;
+    /// Wakes all sleepers. The object may be gone as soon as a sleeper sees the count.
+    void signal() noexcept override;
     /// Waits, without sleeping for long, for `signals` more signals that are known to be under way.
     void absorb(std::uint32_t seen, std::uint32_t signals) noexcept;
 
+    // Waiting for descriptors as well: the sleeper calls begin_polling() before it announces its
+    // sleep, poll(), and end_polling() once it has taken the announcement back.
+
+    /// From now on a signal makes a descriptor readable. False if none can be had.
+    bool begin_polling() noexcept;
+    /// As wait(), or until one of `others` is `ready`.
+    wait_result poll(std::uint32_t seen, deadline until, std::span<const int> others) noexcept;
+    /// `signals`: as many as there were, all absorbed.
+    void end_polling(std::uint32_t signals) noexcept;
+    static constexpr std::size_t most_others = 8;
+
 private:
     std::atomic<std::uint32_t> count_{0};
+    bool polling_ =
+        false; ///< for the signaller too: it learns of the sleeper later than this is set
+    descriptor_wakeup alarm_; ///< open once it was needed
 };
 
 } // namespace zlink::base

@@ -7,12 +7,6 @@
 #include <zmq.h>
 
 namespace zlink::core {
-namespace {
-
-constexpr int socket_limit = 65535;
-
-} // namespace
-
 context::context(const builtins& parts) : parts_(parts) {}
 
 context::~context()
@@ -23,80 +17,13 @@ context::~context()
 int context::set_option(int id, int value)
 {
     std::lock_guard lock(mutex_);
-    const auto store = [value](int least, int& field) {
-        if (value < least)
-            return EINVAL;
-        field = value;
-        return 0;
-    };
-    const auto store_flag = [value](bool& field) {
-        if (value < 0)
-            return EINVAL;
-        field = value != 0;
-        return 0;
-    };
-    auto& cpus = thread_settings_.cpus;
-    switch (id) {
-    case ZMQ_IO_THREADS:
-        return store(0, io_threads_);
-    case ZMQ_MAX_SOCKETS:
-        return store(1, max_sockets_);
-    case ZMQ_MAX_MSGSZ:
-        return store(0, max_message_bytes_);
-    case ZMQ_THREAD_PRIORITY:
-        return store(0, thread_settings_.priority);
-    case ZMQ_THREAD_SCHED_POLICY:
-        return store(0, thread_settings_.scheduling_policy);
-    case ZMQ_THREAD_AFFINITY_CPU_ADD:
-        if (value < 0 || value >= CPU_SETSIZE)
-            return EINVAL;
-        cpus.push_back(value);
-        return 0;
-    case ZMQ_THREAD_AFFINITY_CPU_REMOVE:
-        return std::erase(cpus, value) ? 0 : EINVAL;
-    case ZMQ_THREAD_NAME_PREFIX:
-        thread_settings_.name_prefix = std::to_string(value);
-        return 0;
-    case ZMQ_ZERO_COPY_RECV:
-        return store_flag(zero_copy_receive_);
-    case ZMQ_IPV6:
-        return store_flag(ipv6_);
-    case ZMQ_BLOCKY:
-        return store_flag(blocky_);
-    default:
-        return EINVAL;
-    }
+    return core::set_option(options_, id, value);
 }
 
 int context::get_option(int id, int& error) const
 {
     std::lock_guard lock(mutex_);
-    error = 0;
-    switch (id) {
-    case ZMQ_IO_THREADS:
-        return io_threads_;
-    case ZMQ_MAX_SOCKETS:
-        return max_sockets_;
-    case ZMQ_SOCKET_LIMIT:
-        return socket_limit;
-    case ZMQ_MAX_MSGSZ:
-        return max_message_bytes_;
-    case ZMQ_MSG_T_SIZE:
-        return static_cast<int>(sizeof(zmq_msg_t));
-    case ZMQ_THREAD_SCHED_POLICY:
-        return thread_settings_.scheduling_policy;
-    case ZMQ_THREAD_NAME_PREFIX:
-        return std::atoi(thread_settings_.name_prefix.c_str());
-    case ZMQ_ZERO_COPY_RECV:
-        return zero_copy_receive_ ? 1 : 0;
-    case ZMQ_IPV6:
-        return ipv6_ ? 1 : 0;
-    case ZMQ_BLOCKY:
-        return blocky_ ? 1 : 0;
-    default:
-        error = EINVAL;
-        return -1;
-    }
+    return core::get_option(options_, id, error);
 }
 
 int context::set_name_prefix(std::string_view prefix)
@@ -104,19 +31,28 @@ int context::set_name_prefix(std::string_view prefix)
     if (prefix.empty() || prefix.size() > 16)
         return EINVAL;
     std::lock_guard lock(mutex_);
-    thread_settings_.name_prefix = prefix;
+    options_.threads.name_prefix = prefix;
     return 0;
 }
 
 std::string context::name_prefix() const
 {
     std::lock_guard lock(mutex_);
-    return thread_settings_.name_prefix;
+    return options_.threads.name_prefix;
 }
 
 const transport::scheme* context::find_scheme(std::string_view name) const noexcept
 {
     for (const transport::scheme* scheme : parts_.schemes)
+        if (scheme->name == name)
+            return scheme;
+    return nullptr;
+}
+
+const transport::datagram_scheme*
+context::find_datagram_scheme(std::string_view name) const noexcept
+{
+    for (const transport::datagram_scheme* scheme : parts_.datagram_schemes)
         if (scheme->name == name)
             return scheme;
     return nullptr;
@@ -142,29 +78,29 @@ void context::released() noexcept
 std::shared_ptr<socket> context::open_socket(int type, int& error)
 {
     std::lock_guard lock(mutex_);
+    if (shut_down_) {
+        error = ETERM;
+        return nullptr;
+    }
     const auto row = std::ranges::find(parts_.patterns, type, &pattern_row::type);
     if (row == parts_.patterns.end()) {
         error = EINVAL;
         return nullptr;
     }
-    if (shut_down_) {
-        error = ETERM;
-        return nullptr;
-    }
     if (!started_) {
-        error = pool_.start(io_threads_, thread_settings_);
+        error = pool_.start(options_.io_threads, options_.threads);
         if (error)
             return nullptr;
         started_ = true;
-        socket_slots_ = max_sockets_;
+        socket_slots_ = options_.max_sockets;
     }
     if (static_cast<int>(sockets_.size()) >= socket_slots_) {
         error = EMFILE;
         return nullptr;
     }
     socket_options defaults;
-    defaults.transport.ipv6 = ipv6_;
-    if (!blocky_)
+    defaults.transport.ipv6 = options_.ipv6;
+    if (!options_.blocky)
         defaults.linger_ms = 0;
     auto opened = std::make_shared<socket>(*this, *row, std::move(defaults), make_hold());
     sockets_.insert(opened);
@@ -204,6 +140,7 @@ int context::terminate()
         if (ended_.wait(seen, base::no_deadline) == base::wait_result::interrupted)
             return EINTR;
     }
+    std::lock_guard lock(mutex_); // it may be called in two threads at once
     pool_.stop();
     return 0;
 }

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "base/waiter.hpp"
+#include "core/context_options.hpp"
 #include "core/inproc.hpp"
 #include "core/pattern.hpp"
 #include "core/socket.hpp"
 #include "runtime/io_thread.hpp"
+#include "transport/datagram.hpp"
 #include "transport/scheme.hpp"
 
 #include <cstdint>
@@ -21,6 +23,7 @@ namespace zlink::core {
 struct builtins {
     std::span<const transport::scheme* const> schemes;
     std::span<const pattern_row> patterns;
+    std::span<const transport::datagram_scheme* const> datagram_schemes;
 };
 
 /// Sockets, their I/O threads and the inproc names they share.
@@ -53,6 +56,7 @@ public:
 
     // for sockets
     const transport::scheme* find_scheme(std::string_view name) const noexcept;
+    const transport::datagram_scheme* find_datagram_scheme(std::string_view name) const noexcept;
     runtime::io_thread* choose_thread(std::uint64_t affinity) noexcept
     {
         return pool_.choose(affinity);
@@ -61,22 +65,15 @@ public:
     inproc_registry& inproc() noexcept { return inproc_; }
 
 private:
-    int start_threads();
     std::shared_ptr<void> make_hold();
     void released() noexcept;
 
     const builtins& parts_;
     mutable std::mutex mutex_;
-    int io_threads_ = 1;
-    int max_sockets_ = 1023;
-    int socket_slots_ = 0; ///< max_sockets_ as it was when the first socket was opened
-    int max_message_bytes_ = INT32_MAX;
-    bool zero_copy_receive_ = true;
-    bool ipv6_ = false;
-    bool blocky_ = true;
+    context_options options_;
+    int socket_slots_ = 0; ///< the most sockets, as set when the first one was opened
     bool started_ = false;
     bool shut_down_ = false;
-    runtime::thread_settings thread_settings_;
     std::unordered_set<std::shared_ptr<socket>> sockets_;
     std::mutex hold_mutex_;
     int holds_ = 0; ///< sockets with all that still works for them

@@ -2,7 +2,9 @@
 #include "core/dialer.hpp"
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
 #include <climits>
+#include <zmq.h>
 
 namespace zlink::core {
 
@@ -16,33 +18,51 @@ dialer::dialer(boost::asio::io_context& io, const transport::scheme& scheme, std
       random_(std::random_device{}())
 {}
 
-void dialer::start(connected_handler connected)
+void dialer::start(connected_handler connected, event_handler happened)
 {
     connected_ = std::move(connected);
+    happened_ = std::move(happened);
     attempt();
 }
 
 void dialer::attempt()
 {
-    attempt_ =
-        scheme_.connect(io_, address_, options_->transport,
-                        [self = shared_from_this()](const transport::error_code& error,
-                                                    std::unique_ptr<transport::stream> stream) {
-                            self->attempt_.reset();
-                            if (!self->connected_)
-                                return;
-                            if (error) {
-                                if (!self->retry()) {
-                                    const connected_handler connected = self->connected_;
-                                    connected(nullptr);
-                                }
-                                return;
-                            }
-                            self->interval_ms_ = 0;
-                            const connected_handler connected =
-                                self->connected_; // stop() may come from within
-                            connected(std::move(stream));
-                        });
+    using step = transport::connect_handler::step;
+    const auto self = shared_from_this();
+    attempt_ = scheme_.connect(
+        io_, address_, options_->transport,
+        {[self](const transport::error_code& error, std::unique_ptr<transport::stream> stream) {
+             self->attempted(error, std::move(stream));
+         },
+         [self](step what, int value) {
+             self->tell(what == step::delayed ? ZMQ_EVENT_CONNECT_DELAYED : ZMQ_EVENT_CLOSED,
+                        value);
+         }});
+}
+
+void dialer::attempted(const transport::error_code& error,
+                       std::unique_ptr<transport::stream> stream)
+{
+    attempt_.reset();
+    if (!connected_)
+        return;
+    if (!error)
+        interval_ms_ = 0;
+    else if (may_retry_after(error) && retry())
+        return;
+    const connected_handler connected = connected_; // stop() may come from within
+    connected(error ? nullptr : std::move(stream));
+}
+
+bool dialer::may_retry_after(const transport::error_code& error) const noexcept
+{
+    return error != boost::asio::error::connection_refused ||
+           (options_->reconnect_stop & ZMQ_RECONNECT_STOP_CONN_REFUSED) == 0;
+}
+
+bool dialer::retry_after_handshake()
+{
+    return (options_->reconnect_stop & ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED) == 0 && retry();
 }
 
 int dialer::next_interval_ms()
@@ -62,6 +82,7 @@ bool dialer::retry()
     if (options_->reconnect_interval_ms <= 0)
         return false;
     interval_ms_ = next_interval_ms();
+    tell(ZMQ_EVENT_CONNECT_RETRIED, interval_ms_);
     timer_.expires_after(std::chrono::milliseconds(interval_ms_));
     timer_.async_wait([self = shared_from_this()](const transport::error_code& error) {
         if (!error && self->connected_)
@@ -76,6 +97,7 @@ void dialer::stop() noexcept
     timer_.cancel();
     if (attempt_)
         std::exchange(attempt_, nullptr)->cancel();
+    happened_ = nullptr;
 }
 
 } // namespace zlink::core

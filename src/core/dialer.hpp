@@ -19,21 +19,32 @@ namespace zlink::core {
 class dialer : public std::enable_shared_from_this<dialer> {
 public:
     using connected_handler = std::function<void(std::unique_ptr<transport::stream>)>;
+    /// Told of ZMQ_EVENT_CONNECT_DELAYED, _CLOSED and _CONNECT_RETRIED with their values.
+    using event_handler = std::function<void(std::uint64_t event, int value)>;
 
     dialer(boost::asio::io_context& io, const transport::scheme& scheme, std::string address,
            std::shared_ptr<const socket_options> options);
 
     /// `connected` is called with each connection made; then nothing more happens until retry().
     /// With null: there is none, and no other try will be made.
-    void start(connected_handler connected);
+    void start(connected_handler connected, event_handler happened);
     /// The connection was lost or could not be used: tries again after the reconnect interval.
-    /// False if reconnecting is switched off.
+    /// False if reconnecting is switched off, or is not wanted in this case (ZMQ_RECONNECT_STOP).
     bool retry();
+    /// The same, for a connection whose handshake failed.
+    bool retry_after_handshake();
     void stop() noexcept;
 
 private:
     void attempt();
+    void attempted(const transport::error_code& error, std::unique_ptr<transport::stream> stream);
+    bool may_retry_after(const transport::error_code& error) const noexcept;
     int next_interval_ms();
+    void tell(std::uint64_t event, int value)
+    {
+        if (happened_)
+            happened_(event, value);
+    }
 
     boost::asio::io_context& io_;
     const transport::scheme& scheme_;
@@ -42,6 +53,7 @@ private:
     boost::asio::steady_timer timer_;
     std::shared_ptr<transport::connect_attempt> attempt_;
     connected_handler connected_;
+    event_handler happened_;
     int interval_ms_ = 0; ///< of the last retry, 0 = none since the last connection
     std::minstd_rand random_;
 };

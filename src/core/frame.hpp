@@ -19,7 +19,8 @@ struct frame {
     std::size_t size = 0;
     /// What `data` lies in, if it may be shared instead of copied (no reference is held here).
     base::buffer* owner = nullptr;
-    std::uint8_t flags = 0; ///< zmtp3::flag_more, zmtp3::flag_command
+    std::uint8_t flags = 0;       ///< zmtp3::flag_more, zmtp3::flag_command
+    std::uint32_t routing_id = 0; ///< the peer, with SERVER and PEER; never on the wire
 
     bool more() const noexcept { return (flags & engine::zmtp3::flag_more) != 0; }
     bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }

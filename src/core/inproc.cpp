@@ -2,6 +2,7 @@
 #include "core/inproc.hpp"
 
 #include "core/conflation.hpp"
+#include "core/notices.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,7 +16,14 @@ peer_info describe(const socket_options& options)
     info.routing_id = options.routing_id;
     info.socket_type = options.type;
     info.wants_newest = conflates_receiving(options);
+    info.farewell = disconnect_message(options);
     return info;
+}
+
+void greet(pipe_end& pipe, const socket_options& options)
+{
+    if (const auto hello = hello_message(options); !hello.empty())
+        pipe.write(frame_of(hello, false));
 }
 
 } // namespace
@@ -52,6 +60,7 @@ void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
     pipe.binder_end->set_conflation(conflates_sending(binder.options),
                                     conflates_receiving(binder.options));
     pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
+    greet(*pipe.binder_end, binder.options);
     pipe.binder_end->notify(pipe_end::attached | pipe_end::identified);
 }
 
@@ -70,6 +79,7 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     near->is_inproc = far->is_inproc = true;
     near->linked = far->linked = true;
     far->set_peer(describe(*connector.options));
+    greet(*near, *connector.options);
 
     std::lock_guard lock(mutex_);
     const auto at = bound_.find(name);

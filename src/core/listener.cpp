@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <future>
+#include <zmq.h>
 
 namespace zlink::core {
 namespace {
@@ -51,6 +52,11 @@ void listener::accepted(runtime::io_thread& target, const transport::error_code&
     if (closed_)
         return;
     if (error) {
+        link_->events.emit({ZMQ_EVENT_ACCEPT_FAILED,
+                            monitor_event::number(error.value()),
+                            monitor_event::side::bound,
+                            endpoint_,
+                            {}});
         pause_.emplace(thread_.context());
         pause_->expires_after(pause_after_failure);
         pause_->async_wait([self = shared_from_this()](const transport::error_code& stopped) {
@@ -59,6 +65,8 @@ void listener::accepted(runtime::io_thread& target, const transport::error_code&
         });
         return;
     }
+    if (!stream)
+        return accept();
     auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, std::move(stream));
     std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
     sessions_.push_back(fresh);
@@ -84,8 +92,11 @@ void listener::end()
     closed_ = true;
     --thread_.load();
     pause_.reset();
+    const int fd = acceptor_->descriptor();
     acceptor_->close();
     acceptor_.reset();
+    link_->events.emit(
+        {ZMQ_EVENT_CLOSED, monitor_event::number(fd), monitor_event::side::bound, endpoint_, {}});
     for (const auto& entry : sessions_)
         if (const auto live = entry.lock())
             live->close_unless_linked();

@@ -1,80 +1,140 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/options.hpp"
 
+#include "core/option_kinds.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <cstring>
+#include <variant>
 #include <zmq.h>
 
 namespace zlink::core {
 namespace {
 
-struct int_row {
+using namespace option;
+
+enum access : std::uint8_t { settable = 1, readable = 2, both = settable | readable };
+
+// Socket types as bits.
+using types = std::uint32_t;
+constexpr types every_type = ~types{0};
+
+template <class... Types>
+constexpr types of_types(Types... numbers)
+{
+    return (... | (types{1} << numbers));
+}
+
+constexpr types thread_safe = of_types(ZMQ_CLIENT, ZMQ_SERVER, ZMQ_RADIO, ZMQ_DISH, ZMQ_GATHER,
+                                       ZMQ_SCATTER, ZMQ_PEER, ZMQ_CHANNEL);
+
+/// One option. Its default is what a new `socket_options` has.
+struct option_row {
     int id;
-    int least;
-    int most;
-    int& (*field)(socket_options&);
+    access allowed;
+    std::variant<integer, number<std::int64_t>, number<std::uint64_t>, flag, text, blob, ids<pid_t>,
+                 ids<uid_t>, networks, properties, computed, off_flag, off_text>
+        kind;
+    types settable_on = every_type;
 };
 
-struct bool_row {
-    int id;
-    bool strict; ///< only 0 and 1 are allowed
-    bool& (*field)(socket_options&);
-};
-
-#define ZLINK_FIELD(type, path) [](socket_options& o) -> type& { return o.path; }
+#define ZLINK_AT(path) [](socket_options& o) -> decltype((o.path)) { return o.path; }
 
 // The wire has 16 bits for tenths of a second; what is given is rounded down to them.
 constexpr int heartbeat_ttl_unit_ms = 100;
 constexpr int max_heartbeat_ttl_ms = 0xffff * heartbeat_ttl_unit_ms + heartbeat_ttl_unit_ms - 1;
 
-constexpr std::array int_rows{
-    int_row{ZMQ_SNDHWM, 0, INT_MAX, ZLINK_FIELD(int, send_hwm)},
-    int_row{ZMQ_RCVHWM, 0, INT_MAX, ZLINK_FIELD(int, receive_hwm)},
-    int_row{ZMQ_LINGER, -1, INT_MAX, ZLINK_FIELD(int, linger_ms)},
-    int_row{ZMQ_RECONNECT_IVL, -1, INT_MAX, ZLINK_FIELD(int, reconnect_interval_ms)},
-    int_row{ZMQ_RECONNECT_IVL_MAX, 0, INT_MAX, ZLINK_FIELD(int, reconnect_interval_max_ms)},
-    int_row{ZMQ_RCVTIMEO, -1, INT_MAX, ZLINK_FIELD(int, receive_timeout_ms)},
-    int_row{ZMQ_SNDTIMEO, -1, INT_MAX, ZLINK_FIELD(int, send_timeout_ms)},
-    int_row{ZMQ_HANDSHAKE_IVL, 0, INT_MAX, ZLINK_FIELD(int, handshake_interval_ms)},
-    int_row{ZMQ_SNDBUF, -1, INT_MAX, ZLINK_FIELD(int, transport.send_buffer_bytes)},
-    int_row{ZMQ_RCVBUF, -1, INT_MAX, ZLINK_FIELD(int, transport.receive_buffer_bytes)},
-    int_row{ZMQ_BACKLOG, 0, INT_MAX, ZLINK_FIELD(int, transport.backlog)},
-    int_row{ZMQ_TOS, 0, INT_MAX, ZLINK_FIELD(int, transport.type_of_service)},
-    int_row{ZMQ_CONNECT_TIMEOUT, 0, INT_MAX, ZLINK_FIELD(int, transport.connect_timeout_ms)},
-    int_row{ZMQ_TCP_MAXRT, 0, INT_MAX, ZLINK_FIELD(int, transport.tcp_max_retransmit_ms)},
-    int_row{ZMQ_TCP_KEEPALIVE, -1, 1, ZLINK_FIELD(int, transport.tcp_keepalive)},
-    int_row{ZMQ_TCP_KEEPALIVE_CNT, -1, INT_MAX, ZLINK_FIELD(int, transport.tcp_keepalive_count)},
-    int_row{ZMQ_TCP_KEEPALIVE_IDLE, -1, INT_MAX, ZLINK_FIELD(int, transport.tcp_keepalive_idle_s)},
-    int_row{ZMQ_TCP_KEEPALIVE_INTVL, -1, INT_MAX,
-            ZLINK_FIELD(int, transport.tcp_keepalive_interval_s)},
-    int_row{ZMQ_HEARTBEAT_IVL, 0, INT_MAX, ZLINK_FIELD(int, heartbeat.interval_ms)},
-    int_row{ZMQ_HEARTBEAT_TIMEOUT, 0, INT_MAX, ZLINK_FIELD(int, heartbeat.timeout_ms)},
-    int_row{ZMQ_HEARTBEAT_TTL, 0, max_heartbeat_ttl_ms, ZLINK_FIELD(int, heartbeat.ttl_ms)},
-    int_row{ZMQ_USE_FD, -1, INT_MAX, ZLINK_FIELD(int, transport.listening_fd)},
-    int_row{ZMQ_RATE, 1, INT_MAX, ZLINK_FIELD(int, multicast_rate_kbit_s)},
-    int_row{ZMQ_RECOVERY_IVL, 0, INT_MAX, ZLINK_FIELD(int, multicast_recovery_ms)},
-    int_row{ZMQ_MULTICAST_HOPS, 1, INT_MAX, ZLINK_FIELD(int, multicast_hops)},
-    int_row{ZMQ_MULTICAST_MAXTPDU, 1, INT_MAX, ZLINK_FIELD(int, multicast_max_datagram_bytes)},
+constexpr std::array rows{
+    // The socket itself.
+    option_row{ZMQ_TYPE, readable, integer{ZLINK_AT(type)}},
+    option_row{
+        ZMQ_THREAD_SAFE, readable,
+        computed{[](const socket_options& o) { return int((thread_safe >> o.type) & 1); }, true}},
+    option_row{ZMQ_AFFINITY, both, number<std::uint64_t>{ZLINK_AT(affinity)}},
+    option_row{ZMQ_ROUTING_ID, both, blob{ZLINK_AT(routing_id), 1, 255}},
+    option_row{ZMQ_SNDHWM, both, integer{ZLINK_AT(send_hwm), 0}},
+    option_row{ZMQ_RCVHWM, both, integer{ZLINK_AT(receive_hwm), 0}},
+    option_row{ZMQ_LINGER, both, integer{ZLINK_AT(linger_ms), -1}},
+    option_row{ZMQ_RCVTIMEO, both, integer{ZLINK_AT(receive_timeout_ms), -1}},
+    option_row{ZMQ_SNDTIMEO, both, integer{ZLINK_AT(send_timeout_ms), -1}},
+    option_row{ZMQ_IMMEDIATE, both, flag{ZLINK_AT(immediate)}},
+    option_row{ZMQ_CONFLATE, both, flag{ZLINK_AT(conflate)}},
+    option_row{ZMQ_INVERT_MATCHING, both, flag{ZLINK_AT(invert_matching), truth::any_int}},
+    option_row{ZMQ_ROUTER_NOTIFY, both, integer{ZLINK_AT(router_notify), 0, 3},
+               of_types(ZMQ_ROUTER, ZMQ_REP)},
+    option_row{ZMQ_HELLO_MSG, settable, blob{ZLINK_AT(hello_message)}},
+    option_row{ZMQ_DISCONNECT_MSG, settable, blob{ZLINK_AT(disconnect_message)}},
+    option_row{ZMQ_HICCUP_MSG, settable, blob{ZLINK_AT(hiccup_message)}},
+
+    // Connections and their protocol.
+    option_row{ZMQ_RECONNECT_IVL, both, integer{ZLINK_AT(reconnect_interval_ms), -1}},
+    option_row{ZMQ_RECONNECT_IVL_MAX, both, integer{ZLINK_AT(reconnect_interval_max_ms), 0}},
+    option_row{ZMQ_RECONNECT_STOP, both, integer{ZLINK_AT(reconnect_stop)}},
+    option_row{ZMQ_HANDSHAKE_IVL, both, integer{ZLINK_AT(handshake_interval_ms), 0}},
+    option_row{ZMQ_MAXMSGSIZE, both, number<std::int64_t>{ZLINK_AT(max_message_bytes)}},
+    option_row{ZMQ_HEARTBEAT_IVL, both, integer{ZLINK_AT(heartbeat.interval_ms), 0}},
+    option_row{ZMQ_HEARTBEAT_TIMEOUT, both, integer{ZLINK_AT(heartbeat.timeout_ms), 0}},
+    option_row{ZMQ_HEARTBEAT_TTL, both,
+               integer{ZLINK_AT(heartbeat.ttl_ms), 0, max_heartbeat_ttl_ms, heartbeat_ttl_unit_ms}},
+    option_row{ZMQ_METADATA, settable, properties{ZLINK_AT(metadata)}},
+    option_row{ZMQ_IN_BATCH_SIZE, both, integer{ZLINK_AT(receive_batch_bytes), 1}},
+    option_row{ZMQ_OUT_BATCH_SIZE, both, integer{ZLINK_AT(send_batch_bytes), 1}},
+
+    // Security. CURVE and GSSAPI are not built: no such options.
+    option_row{ZMQ_MECHANISM, readable, computed{[](const socket_options&) { return ZMQ_NULL; }}},
+    option_row{ZMQ_PLAIN_SERVER, both, off_flag{}},
+    option_row{ZMQ_PLAIN_USERNAME, both, off_text{255}},
+    option_row{ZMQ_PLAIN_PASSWORD, both, off_text{255}},
+    option_row{ZMQ_ZAP_DOMAIN, both, text{ZLINK_AT(zap_domain), 255}},
+    option_row{ZMQ_ZAP_ENFORCE_DOMAIN, both, flag{ZLINK_AT(zap_enforce_domain), truth::any_int}},
+
+    // Transports.
+    option_row{ZMQ_SNDBUF, both, integer{ZLINK_AT(transport.send_buffer_bytes), -1}},
+    option_row{ZMQ_RCVBUF, both, integer{ZLINK_AT(transport.receive_buffer_bytes), -1}},
+    option_row{ZMQ_BACKLOG, both, integer{ZLINK_AT(transport.backlog), 0}},
+    option_row{ZMQ_USE_FD, both, integer{ZLINK_AT(transport.listening_fd), -1}},
+    option_row{ZMQ_CONNECT_TIMEOUT, both, integer{ZLINK_AT(transport.connect_timeout_ms), 0}},
+    option_row{ZMQ_IPV6, both, flag{ZLINK_AT(transport.ipv6)}},
+    option_row{ZMQ_IPV4ONLY, both, flag{ZLINK_AT(transport.ipv6), truth::zero_or_one, true}},
+    option_row{ZMQ_TOS, both, integer{ZLINK_AT(transport.type_of_service), 0}},
+    option_row{ZMQ_PRIORITY, both, integer{ZLINK_AT(transport.priority), 0}},
+    option_row{ZMQ_BUSY_POLL, settable, integer{ZLINK_AT(transport.busy_poll_us)}},
+    option_row{ZMQ_LOOPBACK_FASTPATH, both,
+               flag{ZLINK_AT(transport.loopback_fastpath), truth::any_int}},
+    option_row{ZMQ_BINDTODEVICE, both,
+               text{ZLINK_AT(transport.bind_to_device), 16, emptied::by_null}},
+    option_row{ZMQ_TCP_MAXRT, both, integer{ZLINK_AT(transport.tcp_max_retransmit_ms), 0}},
+    option_row{ZMQ_TCP_KEEPALIVE, both, integer{ZLINK_AT(transport.tcp_keepalive), -1, 1}},
+    option_row{ZMQ_TCP_KEEPALIVE_CNT, both, integer{ZLINK_AT(transport.tcp_keepalive_count), -1}},
+    option_row{ZMQ_TCP_KEEPALIVE_IDLE, both, integer{ZLINK_AT(transport.tcp_keepalive_idle_s), -1}},
+    option_row{ZMQ_TCP_KEEPALIVE_INTVL, both,
+               integer{ZLINK_AT(transport.tcp_keepalive_interval_s), -1}},
+    option_row{ZMQ_SOCKS_PROXY, both,
+               text{ZLINK_AT(transport.socks_proxy), SIZE_MAX, emptied::by_null}},
+    option_row{ZMQ_SOCKS_USERNAME, both,
+               text{ZLINK_AT(transport.socks_username), 255, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_SOCKS_PASSWORD, both,
+               text{ZLINK_AT(transport.socks_password), 255, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TCP_ACCEPT_FILTER, settable, networks{ZLINK_AT(transport.accept_filters)}},
+    option_row{ZMQ_IPC_FILTER_PID, settable, ids<pid_t>{ZLINK_AT(transport.accepted_pids)}},
+    option_row{ZMQ_IPC_FILTER_UID, settable, ids<uid_t>{ZLINK_AT(transport.accepted_uids)}},
+    option_row{ZMQ_IPC_FILTER_GID, settable, ids<gid_t>{ZLINK_AT(transport.accepted_gids)}},
+    option_row{ZMQ_MULTICAST_HOPS, both, integer{ZLINK_AT(transport.multicast_hops), 1}},
+    option_row{ZMQ_MULTICAST_LOOP, both, flag{ZLINK_AT(transport.multicast_loop), truth::any_int}},
+    option_row{ZMQ_RATE, both, integer{ZLINK_AT(multicast_rate_kbit_s), 1}},
+    option_row{ZMQ_RECOVERY_IVL, both, integer{ZLINK_AT(multicast_recovery_ms), 0}},
+    option_row{ZMQ_MULTICAST_MAXTPDU, both, integer{ZLINK_AT(multicast_max_datagram_bytes), 1}},
 };
 
-constexpr std::array bool_rows{
-    bool_row{ZMQ_IMMEDIATE, true, ZLINK_FIELD(bool, immediate)},
-    bool_row{ZMQ_CONFLATE, true, ZLINK_FIELD(bool, conflate)},
-    bool_row{ZMQ_INVERT_MATCHING, false, ZLINK_FIELD(bool, invert_matching)},
-    bool_row{ZMQ_IPV6, true, ZLINK_FIELD(bool, transport.ipv6)},
-};
+#undef ZLINK_AT
 
-#undef ZLINK_FIELD
-
-// Known options whose feature is not built.
-constexpr std::array later_options{ZMQ_TCP_ACCEPT_FILTER, ZMQ_IPC_FILTER_PID,  ZMQ_IPC_FILTER_UID,
-                                   ZMQ_IPC_FILTER_GID,    ZMQ_PLAIN_SERVER,    ZMQ_PLAIN_USERNAME,
-                                   ZMQ_PLAIN_PASSWORD,    ZMQ_CURVE_SERVER,    ZMQ_CURVE_PUBLICKEY,
-                                   ZMQ_CURVE_SECRETKEY,   ZMQ_CURVE_SERVERKEY, ZMQ_ZAP_DOMAIN,
-                                   ZMQ_SOCKS_PROXY};
+const option_row* find_row(int id, access wanted)
+{
+    const auto row = std::ranges::find(rows, id, &option_row::id);
+    return row != rows.end() && (row->allowed & wanted) ? &*row : nullptr;
+}
 
 } // namespace
 
@@ -108,95 +168,18 @@ int write_text(const std::string& from, void* value, std::size_t* bytes) noexcep
 
 int set_option(socket_options& options, int id, const void* value, std::size_t bytes)
 {
-    if (std::ranges::find(later_options, id) != later_options.end())
-        return ENOTSUP;
-    int number = 0;
-    switch (id) {
-    case ZMQ_AFFINITY:
-        if (bytes != sizeof options.affinity || !value)
-            return EINVAL;
-        std::memcpy(&options.affinity, value, bytes);
-        return 0;
-    case ZMQ_ROUTING_ID:
-        if (bytes == 0 || bytes > 255 || !value)
-            return EINVAL;
-        options.routing_id.assign(static_cast<const char*>(value), bytes);
-        return 0;
-    case ZMQ_MAXMSGSIZE:
-        if (bytes != sizeof options.max_message_bytes || !value)
-            return EINVAL;
-        std::memcpy(&options.max_message_bytes, value, bytes);
-        return 0;
-    case ZMQ_IPV4ONLY:
-        if (read_int(value, bytes, number) != 0 || (number != 0 && number != 1))
-            return EINVAL;
-        options.transport.ipv6 = number == 0;
-        return 0;
-    case ZMQ_BINDTODEVICE:
-        if (bytes > 16 || (bytes != 0 && !value) || (bytes == 0 && value))
-            return EINVAL;
-        options.transport.bind_to_device.assign(static_cast<const char*>(value), bytes);
-        return 0;
-    default:
-        break;
-    }
-    if (const auto row = std::ranges::find(int_rows, id, &int_row::id); row != int_rows.end()) {
-        if (read_int(value, bytes, number) != 0 || number < row->least || number > row->most)
-            return EINVAL;
-        row->field(options) =
-            id == ZMQ_HEARTBEAT_TTL ? number - number % heartbeat_ttl_unit_ms : number;
-        return 0;
-    }
-    if (const auto row = std::ranges::find(bool_rows, id, &bool_row::id); row != bool_rows.end()) {
-        if (read_int(value, bytes, number) != 0 || (row->strict && number != 0 && number != 1))
-            return EINVAL;
-        row->field(options) = number != 0;
-        return 0;
-    }
-    return EINVAL;
+    const option_row* const row = find_row(id, settable);
+    if (!row || !((row->settable_on >> options.type) & 1))
+        return EINVAL;
+    return std::visit([&](const auto& kind) { return kind.set(options, value, bytes); }, row->kind);
 }
 
 int get_option(const socket_options& options, int id, void* value, std::size_t* bytes)
 {
-    if (std::ranges::find(later_options, id) != later_options.end())
-        return ENOTSUP;
-    auto& fields = const_cast<socket_options&>(options);
-    const auto exact = [&](const auto& field) {
-        if (*bytes != sizeof field)
-            return EINVAL;
-        std::memcpy(value, &field, sizeof field);
-        return 0;
-    };
-    switch (id) {
-    case ZMQ_AFFINITY:
-        return exact(options.affinity);
-    case ZMQ_MAXMSGSIZE:
-        return exact(options.max_message_bytes);
-    case ZMQ_TYPE:
-        return exact(options.type);
-    case ZMQ_MECHANISM:
-        return exact(int{ZMQ_NULL});
-    case ZMQ_IPV4ONLY:
-        return exact(options.transport.ipv6 ? 0 : 1);
-    case ZMQ_ROUTING_ID:
-        if (*bytes < options.routing_id.size())
-            return EINVAL;
-        std::memset(value, 0, *bytes);
-        std::memcpy(value, options.routing_id.data(), options.routing_id.size());
-        *bytes = options.routing_id.size();
-        return 0;
-    case ZMQ_BINDTODEVICE:
-        return write_text(options.transport.bind_to_device, value, bytes);
-    case ZMQ_THREAD_SAFE:
-        return write_int(0, value, bytes);
-    default:
-        break;
-    }
-    if (const auto row = std::ranges::find(int_rows, id, &int_row::id); row != int_rows.end())
-        return exact(row->field(fields));
-    if (const auto row = std::ranges::find(bool_rows, id, &bool_row::id); row != bool_rows.end())
-        return exact(row->field(fields) ? 1 : 0);
-    return EINVAL;
+    const option_row* const row = find_row(id, readable);
+    if (!row)
+        return EINVAL;
+    return std::visit([&](const auto& kind) { return kind.get(options, value, bytes); }, row->kind);
 }
 
 } // namespace zlink::core

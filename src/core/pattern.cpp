@@ -15,4 +15,30 @@ int pattern::get_option(int, void*, std::size_t*)
     return EINVAL;
 }
 
+const metadata* pattern::source_metadata() const noexcept
+{
+    const pipe_end* const pipe = source();
+    return pipe ? pipe->properties().get() : nullptr;
+}
+
+int pattern::join(std::string_view)
+{
+    return ENOTSUP;
+}
+
+int pattern::leave(std::string_view)
+{
+    return ENOTSUP;
+}
+
+int pattern::drop_peer(std::uint32_t)
+{
+    return ENOTSUP;
+}
+
+int pattern::peer_events(std::string_view, int&)
+{
+    return ENOTSUP;
+}
+
 } // namespace zlink::core

@@ -6,7 +6,9 @@
 #include "core/socket_link.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <string_view>
 
 namespace zlink::core {
 
@@ -16,6 +18,8 @@ public:
     virtual ~pattern_host() = default;
     /// Ends a pipe; done when the pattern function that asks for it has returned.
     virtual void drop(pipe_end& pipe) = 0;
+    /// Ends the peer's side of a pipe; what it has sent can still be read, then the pipe goes away.
+    virtual void hang_up(pipe_end& pipe) = 0;
     virtual const socket_options& options() const noexcept = 0;
 };
 
@@ -41,22 +45,42 @@ public:
 
     /// Sends one part.
     virtual int send(const frame& part) = 0;
+    /// The same to the members of a group; types without groups ignore it.
+    virtual int send_to_group(std::string_view, const frame& part) { return send(part); }
     /// Gives the next part, valid until received() or any other call.
     virtual int receive(frame& part) = 0;
     /// The part given last was used.
     virtual void received() = 0;
     /// The pipe the part given last came from; null if from none.
     virtual const pipe_end* source() const noexcept { return nullptr; }
+    /// Properties of the peer that sent the part given last; null if there are none.
+    virtual const metadata* source_metadata() const noexcept;
+    /// The group of the part given last.
+    virtual std::string_view source_group() const noexcept { return {}; }
     virtual bool can_send() = 0;
     virtual bool can_receive() = 0;
 
     /// Options of the type. EINVAL = not an option of this type.
     virtual int set_option(int id, const void* value, std::size_t bytes);
     virtual int get_option(int id, void* value, std::size_t* bytes);
+    /// What could be done with one peer now (ZMQ_POLLOUT or 0). 0, EHOSTUNREACH if there is none of
+    /// that name, or ENOTSUP if peers have no names here.
+    virtual int peer_events(std::string_view routing_id, int& events);
     /// May a connection be made now? 0 or the errno for zmq_connect.
     virtual int check_connect() { return 0; }
     /// Is a second zmq_connect to the same endpoint ignored?
     virtual bool connects_once() const noexcept { return false; }
+    /// What connections made from now on carry.
+    virtual wire_format wire() const noexcept { return wire_format::zmtp; }
+    /// Becomes or ends to be a member of a group.
+    virtual int join(std::string_view group);
+    virtual int leave(std::string_view group);
+    /// May a connection be made for the sake of its peer's routing id?
+    virtual bool names_peers() const noexcept { return false; }
+    /// The routing id of the peer attached last; 0 if there is none.
+    virtual std::uint32_t newest_peer() const noexcept { return 0; }
+    /// Lets go of the peer with this routing id.
+    virtual int drop_peer(std::uint32_t routing_id);
     /// For I/O threads; null if the type does not subscribe.
     virtual std::shared_ptr<subscription_source> subscriptions() { return nullptr; }
     /// ZMQ_LINGER of a new socket, unless the context says otherwise.
@@ -67,6 +91,7 @@ public:
 struct pattern_row {
     int type;
     std::unique_ptr<pattern> (*make)(pattern_host& host);
+    bool thread_safe = false; ///< many threads may use the socket at once
 };
 
 } // namespace zlink::core

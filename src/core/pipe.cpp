@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipe.hpp"
 
+#include "core/notices.hpp"
 #include "engine/conflate.hpp"
 
 #include <cstring>
@@ -47,6 +48,8 @@ peer_info pipe_end::take_peer()
         out_conflates_ = true;
         out_->flow.set_producer_limit(0);
     }
+    farewell_ = std::move(peer_.farewell);
+    farewell_to_ = peer_.socket_type;
     return std::move(peer_);
 }
 
@@ -292,15 +295,30 @@ void pipe_end::skip_message() noexcept
     }
 }
 
+void pipe_end::say_farewell() noexcept
+{
+    if (!farewell_.empty())
+        write(notice_frame(farewell_to_, farewell_));
+}
+
+void pipe_end::hang_up(int linger_ms) noexcept
+{
+    out_->queue.rollback();
+    in_message_ = false;
+    if (other_ && !other_gone_) {
+        say_farewell();
+        other_->on_closed(linger_ms);
+    }
+    other_.reset();
+    mark_other_gone();
+}
+
 bool pipe_end::close(int linger_ms) noexcept
 {
     if (closed_)
         return false;
     closed_ = true;
-    out_->queue.rollback();
-    if (other_ && !other_gone_)
-        other_->on_closed(linger_ms);
-    other_.reset();
+    hang_up(linger_ms);
     return true;
 }
 

@@ -33,8 +33,28 @@ public:
     virtual wake_result on_readable() noexcept = 0;
     /// A batch is full, or there is no room for more.
     virtual wake_result on_flush() noexcept { return {}; }
+    /// What is there is all for now: the caller is going to sleep.
+    virtual wake_result on_pause() noexcept { return {}; }
     /// Messages were taken, and the other end waits for room.
     virtual void on_writable() noexcept = 0;
+
+    // A thread that waits for input may read by itself: it asks, is told by pipe_end::lent, and may
+    // then call read_lent() until that says no more.
+
+    struct lent_read {
+        bool lent = false;   ///< the caller may call again
+        bool got = false;    ///< there is something new in the queue
+        int descriptor = -1; ///< becomes readable when there is more to read
+    };
+    /// The caller waits for input now and again, and would rather read by itself.
+    virtual void ask_for_reading() noexcept {}
+    /// Reads what is there into the queue.
+    virtual lent_read read_lent() noexcept { return {}; }
+    /// The caller will not read by itself any longer.
+    virtual void return_reading() noexcept {}
+    /// Nothing more is written: when all is sent the peer shall go, which is told by `closed`. What
+    /// it has sent can still be read.
+    virtual void on_output_ended() noexcept {}
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
     /// ever).
     virtual void on_closed(int linger_ms) noexcept = 0;
@@ -49,6 +69,7 @@ struct peer_info {
     int socket_type = -1;
     metadata_ref properties;
     bool wants_newest = false; ///< it conflates what it receives, and so can the sender (inproc)
+    std::string farewell;      ///< what it wants to receive at the end (inproc); empty = nothing
 };
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
@@ -64,6 +85,7 @@ public:
         readable = 4,
         writable = 8,
         closed = 16, ///< the other end is gone; what it sent can still be read
+        lent = 32,   ///< this end may read by itself, see pipe_peer::read_lent()
     };
 
     /// `side_a`: this end writes a_to_b. `box` may be null until the socket is known (inproc).
@@ -106,8 +128,21 @@ public:
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
     bool write(const frame& part) noexcept;
+    /// Sees to it that what was written is on its way: the thread is going to sleep.
+    void flush_before_sleep() noexcept
+    {
+        if (deferred_ && other_)
+            take(other_->on_pause());
+    }
     /// Takes back the parts of an unfinished message.
     void rollback() noexcept { out_->queue.rollback(); }
+
+    /// Nothing more is going to be written, see pipe_peer::on_output_ended().
+    void end_output() noexcept
+    {
+        if (other_)
+            other_->on_output_ended();
+    }
 
     // --- reading
     /// The next part, if a whole message is there; if not, a `readable` event will follow. While
@@ -119,11 +154,27 @@ public:
     /// Drops the rest of a message of which a part was read.
     void skip_message() noexcept;
 
+    // --- reading the connection in the socket's thread, see pipe_peer::ask_for_reading() and
+    // others
+    void ask_to_read() noexcept
+    {
+        if (other_)
+            other_->ask_for_reading();
+    }
+    lent_read read_connection() noexcept { return other_ ? other_->read_lent() : lent_read{}; }
+    void stop_reading() noexcept
+    {
+        if (other_)
+            other_->return_reading();
+    }
+
     /// Nothing more is to be written: the other end is gone, or is to go once all is read.
     void mark_other_closed() noexcept { other_closed_ = true; }
     /// The other end is gone (the event was handled): it need not be told of anything.
     void mark_other_gone() noexcept { other_closed_ = other_gone_ = true; }
     bool other_closed() const noexcept { return other_closed_; }
+    /// Ends the peer's side, as close() does, but what it has sent can still be read.
+    void hang_up(int linger_ms) noexcept;
     /// Gives this end up; returns whether it was not given up before.
     bool close(int linger_ms) noexcept;
     bool closed_here() const noexcept { return closed_; }
@@ -132,14 +183,21 @@ public:
     const metadata_ref& properties() const noexcept { return properties_; }
     void set_properties(metadata_ref properties) { properties_ = std::move(properties); }
 
+    /// Messages written that the other end has not taken; messages there to be read. As a look from
+    /// the side: both move meanwhile.
+    std::uint64_t outbound_messages() const noexcept { return out_->flow.waiting(); }
+    std::uint64_t inbound_messages() const noexcept { return in_->flow.waiting(); }
+
     // --- for the pattern that owns the pipe
     std::string routing_id;      ///< the peer's, as far as it is known
     std::uint32_t number = 0;    ///< small number within the socket
+    std::uint32_t peer_id = 0;   ///< routing id of the peer, with SERVER and PEER
     std::size_t in_index = 0;    ///< position in the fair queue
     std::size_t out_index = 0;   ///< position in the load balancer or fan-out
     bool connected_side = false; ///< made by zmq_connect
     bool is_inproc = false;
-    std::string endpoint; ///< as given to connect or bind
+    std::string endpoint;          ///< as given to connect or bind
+    bool takes_all_groups = false; ///< of a RADIO: the peer joins none and is sent every message
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
     /// connection is told all of them. Set under the lock of the subscriptions.
     std::atomic<bool> linked{false};
@@ -159,6 +217,7 @@ private:
     bool try_write_through(const frame& part, bool& written) noexcept;
     bool commit() noexcept;
     void flush() noexcept;
+    void say_farewell() noexcept;
     void take(wake_result result) noexcept
     {
         deferred_bytes_ = 0;
@@ -188,6 +247,8 @@ private:
     bool other_closed_ = false;
     bool other_gone_ = false;
     bool closed_ = false;
+    std::string farewell_; ///< the last message to the other end
+    int farewell_to_ = -1; ///< the type of its socket
     bool out_conflates_ = false;
     bool in_conflates_ = false;
 

@@ -1,33 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/poll.hpp"
 
+#include "base/sleep.hpp"
+
 #include <algorithm>
 #include <cerrno>
-#include <climits>
+#include <utility>
 #include <zmq.h>
 
 namespace zlink::core {
-namespace {
-
-int milliseconds_until(base::deadline until)
-{
-    if (until == base::no_deadline)
-        return -1;
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(until - base::steady_clock::now());
-    return static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, INT_MAX));
-}
-
-} // namespace
 
 poll_set::poll_set(std::size_t items)
 {
     sockets_.reserve(items);
 }
 
+poll_set::~poll_set()
+{
+    if (watching_)
+        for (socket_gate* gate : gates_)
+            gate->unwatch(*watching_);
+}
+
 void poll_set::add_socket(socket& polled, short wanted, short& ready)
 {
     sockets_.push_back({&polled, wanted, &ready});
+    if (socket_gate* const gate = polled.gate())
+        gates_.push_back(gate);
 }
 
 void poll_set::add_descriptor(int fd, short wanted, short& ready)
@@ -43,7 +42,7 @@ int poll_set::check_sockets(int& ready)
 {
     for (const socket_item& item : sockets_) {
         int events = 0;
-        if (const int error = item.polled->events(events))
+        if (const int error = item.polled->poll_events(item.wanted, events))
             return error;
         *item.ready = static_cast<short>(item.wanted & events);
         ready += *item.ready != 0;
@@ -68,61 +67,87 @@ int poll_set::check_descriptors(int& ready, int timeout_ms)
     return 0;
 }
 
-// With sockets only, the thread sleeps on one waiter that all of them signal.
-int poll_set::sleep(base::deadline until, bool& timed_out)
+int poll_set::prepare_to_sleep(bool on_descriptors)
 {
-    if (boxes_.empty()) { // a socket may be listed more than once
-        for (const socket_item& item : sockets_)
+    const auto drop_repeated = [](auto& list) { // a socket may be listed more than once
+        std::ranges::sort(list);
+        list.erase(std::ranges::unique(list).begin(), list.end());
+    };
+    for (const socket_item& item : sockets_)
+        if (!item.polled->gate())
             boxes_.push_back(&item.polled->box());
-        std::ranges::sort(boxes_);
-        boxes_.erase(std::ranges::unique(boxes_).begin(), boxes_.end());
-    }
-    const std::uint32_t seen = waiter_.count();
-    std::size_t prepared = 0;
-    while (prepared < boxes_.size() && boxes_[prepared]->prepare_sleep(waiter_))
-        ++prepared;
-    base::wait_result woken = base::wait_result::signalled;
-    if (prepared == boxes_.size())
-        woken = waiter_.wait(seen, until);
-    std::uint32_t signals = 0;
-    for (std::size_t i = 0; i < prepared; ++i)
-        signals += boxes_[i]->finish_sleep();
-    waiter_.absorb(seen, signals);
-    timed_out = woken == base::wait_result::timeout && signals == 0;
-    return woken == base::wait_result::interrupted && signals == 0 ? EINTR : 0;
+    drop_repeated(boxes_);
+    drop_repeated(gates_);
+    if (gates_.empty())
+        return 0;
+    // Sockets of both kinds cannot share the waiter: that the last signal of a mailbox has come
+    // could not be told from others.
+    const bool alone = boxes_.empty() && descriptors_.empty() && !on_descriptors;
+    if (const int error = alone ? 0 : alarm_.open())
+        return error;
+    watching_ = alone ? static_cast<base::wakeup*>(&waiter_) : &alarm_;
+    for (socket_gate* gate : gates_)
+        gate->watch(*watching_);
+    return 0;
 }
 
-int poll_set::sleep_on_descriptors(base::deadline until, bool& timed_out)
+// With sockets of one kind only, the thread sleeps on one waiter that all of them signal.
+int poll_set::sleep(std::uint32_t seen, base::deadline until, bool& timed_out)
+{
+    const auto woken = base::sleep_until_mail(boxes_, waiter_, seen, until);
+    timed_out = woken == base::wait_result::timeout;
+    return woken == base::wait_result::interrupted ? EINTR : 0;
+}
+
+int poll_set::sleep_on_descriptors(base::deadline until, bool& timed_out, const sigset_t* mask)
 {
     // From now on the sockets signal through descriptors of their own too.
     polled_.resize(descriptors_.size());
-    for (const socket_item& item : sockets_) {
-        const int fd = item.polled->box().descriptor();
+    for (base::mailbox* box : boxes_) {
+        const int fd = box->descriptor();
         if (fd < 0)
             return errno;
         polled_.push_back({fd, POLLIN, 0});
     }
-    const int count = ::poll(polled_.data(), polled_.size(), milliseconds_until(until));
+    if (!gates_.empty())
+        polled_.push_back({alarm_.descriptor(), POLLIN, 0});
+    timespec left{};
+    const int count = ::ppoll(polled_.data(), polled_.size(),
+                              base::time_left(until, left) ? &left : nullptr, mask);
     const int error = count < 0 ? errno : 0;
     timed_out = count == 0 || (until != base::no_deadline && base::steady_clock::now() >= until);
     polled_.resize(descriptors_.size());
     return error;
 }
 
-int poll_set::wait(long timeout_ms, int& ready)
+int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
 {
     const base::deadline until = base::deadline_after_ms(timeout_ms);
-    bool timed_out = timeout_ms == 0;
-    for (;;) {
+    bool timed_out = timeout_ms == 0 && !mask; // a mask lets pending signals in, even so
+    for (bool prepared = false;;) {
         ready = 0;
-        if (const int error = check_sockets(ready))
-            return error;
+        const std::uint32_t seen = waiter_.count();
+        if (watching_ == &alarm_)
+            alarm_.clear();
+        // Descriptors first: one may be that of a socket here, which looking at the socket quiets.
         if (const int error = check_descriptors(ready, 0))
+            return error;
+        if (const int error = check_sockets(ready))
             return error;
         if (ready || timed_out)
             return 0;
-        const int error =
-            descriptors_.empty() ? sleep(until, timed_out) : sleep_on_descriptors(until, timed_out);
+        for (const socket_item& item : sockets_)
+            if (!item.polled->gate()) // the others see to it when they are asked
+                item.polled->flush();
+        if (!std::exchange(prepared, true)) {
+            if (const int error = prepare_to_sleep(mask != nullptr))
+                return error;
+            if (watching_)
+                continue; // what has come before they were watched
+        }
+        const bool on_waiter = descriptors_.empty() && !mask && watching_ != &alarm_;
+        const int error = on_waiter ? sleep(seen, until, timed_out)
+                                    : sleep_on_descriptors(until, timed_out, mask);
         if (error)
             return error;
     }

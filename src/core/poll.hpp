@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/descriptor_wakeup.hpp"
 #include "core/socket.hpp"
 
+#include <csignal>
 #include <cstddef>
 #include <poll.h>
 #include <vector>
@@ -10,39 +12,50 @@
 namespace zlink::core {
 
 /// Waits for any of several sockets and file descriptors.
-/// Thread safety: one thread, which must be the one that uses the sockets.
+/// Thread safety: one thread, which must be the one that uses the sockets; thread-safe sockets may
+/// be in use by others.
+/// Lifetime: the sockets outlive the object; thread-safe ones may be closed meanwhile.
 class poll_set {
 public:
     explicit poll_set(std::size_t items);
+    ~poll_set();
+    poll_set(const poll_set&) = delete;
+    poll_set& operator=(const poll_set&) = delete;
 
     /// `wanted` and `ready` are ZMQ_POLL* bits; `ready` is written by wait().
     void add_socket(socket& polled, short wanted, short& ready);
     void add_descriptor(int fd, short wanted, short& ready);
 
-    /// Sets `ready` to the number of items with events; 0 after the time-out. 0, ETERM or EINTR.
-    int wait(long timeout_ms, int& ready);
+    /// Sets `ready` to the number of items with events; 0 after the time-out. Once. 0, ETERM,
+    /// EINTR, ENOTSOCK (a socket was closed), or the errno of a descriptor that cannot be had.
+    /// With a signal mask, that is in force while it sleeps (and only then).
+    int wait(long timeout_ms, int& ready, const sigset_t* mask = nullptr);
 
 private:
     struct socket_item {
         socket* polled;
         short wanted;
         short* ready;
-        std::uint32_t signals = 0;
     };
     struct descriptor_item {
         short* ready;
     };
 
+    int prepare_to_sleep(bool on_descriptors);
     int check_sockets(int& ready);
     int check_descriptors(int& ready, int timeout_ms);
-    int sleep(base::deadline until, bool& timed_out);
-    int sleep_on_descriptors(base::deadline until, bool& timed_out);
+    int sleep(std::uint32_t seen, base::deadline until, bool& timed_out);
+    int sleep_on_descriptors(base::deadline until, bool& timed_out, const sigset_t* mask);
 
     std::vector<socket_item> sockets_;
     std::vector<descriptor_item> descriptors_;
-    std::vector<pollfd> polled_; ///< of descriptors_, then of sockets
-    std::vector<base::mailbox*> boxes_;
+    std::vector<pollfd> polled_;        ///< of descriptors_, then of sockets
+    std::vector<base::mailbox*> boxes_; ///< of sockets that belong to this thread
     base::waiter waiter_;
+    // Thread-safe sockets signal as many as ask for it, which here is one of these two.
+    std::vector<socket_gate*> gates_;
+    base::descriptor_wakeup alarm_;
+    base::wakeup* watching_ = nullptr;
 };
 
 } // namespace zlink::core

@@ -2,14 +2,17 @@
 #include "core/session.hpp"
 
 #include "core/conflation.hpp"
+#include "core/notices.hpp"
 #include "engine/conflate.hpp"
 #include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <zmq.h>
 
 namespace zlink::core {
 namespace {
@@ -21,15 +24,42 @@ constexpr std::size_t handshake_read_bytes = 512;
 // So many reads before others on the I/O thread are served.
 constexpr int reads_per_turn = 16;
 // Writing at once is best for a message now and then. When several follow the end of the write
-// before them faster than this, batching moves more of them. A reply to a request never does.
+// before them faster than this, batching moves more of them. A request and its reply may look like
+// that too, where one processor has run both ends; on_pause() tells.
 constexpr std::chrono::nanoseconds quick_wake{3'000};
 constexpr unsigned quick_wakes_until_batching = 3;
-// How long the end of such a batch may wait for the I/O thread.
-constexpr std::chrono::microseconds collect_interval{50};
+// How long the end of such a batch may wait for the I/O thread, at first and after a long burst: a
+// sending thread that goes on and on does not want to be disturbed often.
+constexpr std::chrono::microseconds shortest_collect_interval{50};
+constexpr std::chrono::microseconds longest_collect_interval{200};
+// What is lent and not used for so long is taken back.
+constexpr std::chrono::milliseconds lending_interval{10};
+// A connection that had to be taken back for writing stays for so long.
+constexpr std::chrono::milliseconds lending_pause{50};
+// At the end: how often a peer that is still reading is looked at, and how long one that is not is
+// waited for.
+constexpr std::chrono::milliseconds delivery_interval{1};
+constexpr std::chrono::seconds delivery_patience{2};
+
+std::size_t total_bytes(const iovec* space, int count) noexcept
+{
+    std::size_t bytes = 0;
+    for (int i = 0; i < count; ++i)
+        bytes += space[i].iov_len;
+    return bytes;
+}
 
 bool sends_subscriptions(int type) noexcept
 {
-    return type == types::sub || type == types::xsub;
+    return type == types::sub || type == types::xsub || type == types::dish;
+}
+
+engine::kept_commands commands_for(int type) noexcept
+{
+    if (type == types::radio)
+        return engine::kept_commands::groups;
+    return takes_subscriptions(type) ? engine::kept_commands::subscriptions
+                                     : engine::kept_commands::none;
 }
 
 } // namespace
@@ -47,7 +77,8 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       link_(std::move(link)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
-      stream_(std::move(accepted))
+      stream_(std::move(accepted)),
+      was_accepted_(true)
 {
     ++thread_.load();
 }
@@ -98,12 +129,43 @@ void session::begin()
         return;
     if (!dialer_)
         return begin_handshake(std::move(stream_));
-    dialer_->start([self = shared_from_this()](std::unique_ptr<transport::stream> stream) {
-        if (stream)
-            self->begin_handshake(std::move(stream));
-        else
-            self->give_up();
-    });
+    dialer_->start(
+        [self = shared_from_this()](std::unique_ptr<transport::stream> stream) {
+            if (stream)
+                self->begin_handshake(std::move(stream));
+            else
+                self->give_up();
+        },
+        [self = shared_from_this()](std::uint64_t event, int value) {
+            self->report(event, value);
+        });
+}
+
+// --- monitor -----------------------------------------------------------------------------------
+
+// Events of a connection name both of its ends; later on a broken one cannot be asked any more.
+void session::report(std::uint64_t event, int value)
+{
+    if (!link_ || !link_->events.active())
+        return;
+    using side = monitor_event::side;
+    if (stream_ && far_end_.empty()) {
+        near_end_ = stream_->local_endpoint();
+        far_end_ = stream_->remote_endpoint();
+    }
+    const auto number = monitor_event::number(value);
+    if (was_accepted_)
+        link_->events.emit({event, number, side::bound, endpoint_, far_end_});
+    else
+        link_->events.emit({event, number, side::connected, near_end_, endpoint_});
+}
+
+// The stream failed before the handshake was done.
+void session::handshake_lost(int error)
+{
+    if (!closing_)
+        report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, error);
+    lost(loss::connection);
 }
 
 // --- handshake ---------------------------------------------------------------------------------
@@ -111,12 +173,17 @@ void session::begin()
 void session::begin_handshake(std::unique_ptr<transport::stream> stream)
 {
     stream_ = std::move(stream);
+    report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, stream_->descriptor());
     ++connection_count_;
     waiting_to_read_ = waiting_to_write_ = in_traffic_ = false;
+    if (is_raw())
+        return begin_traffic({}, {}, {});
     engine::local_peer local;
     local.socket_type = options_->type;
     local.routing_id = options_->routing_id;
     local.max_message_bytes = options_->max_message_bytes;
+    local.properties = options_->metadata;
+    local.must_authenticate = !options_->zap_domain.empty();
     handshake_.emplace(std::move(local));
     handshake_->start();
     if (options_->handshake_interval_ms > 0 && !closing_) {
@@ -125,7 +192,7 @@ void session::begin_handshake(std::unique_ptr<transport::stream> stream)
         timer_->async_wait([self = shared_from_this(),
                             connection = connection_count_](const transport::error_code& error) {
             if (!error && self->connection_count_ == connection && self->handshake_)
-                self->lost(loss::connection);
+                self->handshake_lost(EAGAIN);
         });
     }
     pump_handshake();
@@ -139,7 +206,7 @@ bool session::write_handshake()
         const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
         const auto result = stream_->write_some(&bytes, 1);
         if (result.failed()) {
-            lost(loss::connection);
+            handshake_lost(result.error);
             return false;
         }
         handshake_->consume_output(result.bytes);
@@ -162,18 +229,26 @@ void session::pump_handshake()
         if (result.would_block())
             return wait(transport::direction::read);
         if (result.failed() || result.bytes == 0)
-            return lost(loss::connection);
+            return handshake_lost(result.error ? result.error : EPIPE);
         const std::span<const std::byte> bytes(buffer, result.bytes);
         const std::size_t taken = handshake_->feed(bytes);
-        if (handshake_->failed()) {
-            write_handshake();
-            if (stream_)
-                lost(loss::protocol);
-            return;
-        }
+        if (handshake_->failed())
+            return handshake_refused();
         if (handshake_->done())
             return end_handshake(bytes.subspan(taken));
     }
+}
+
+void session::handshake_refused()
+{
+    const auto code = engine::protocol_error_code(handshake_->error());
+    if (code != 0 && !closing_)
+        report(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, static_cast<int>(code));
+    const auto output = handshake_->output();
+    const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
+    if (bytes.iov_len != 0)
+        stream_->write_some(&bytes, 1); // the peer may be told why
+    lost(loss::protocol);
 }
 
 peer_info session::describe(const engine::remote_peer& remote) const
@@ -198,21 +273,43 @@ void session::end_handshake(std::span<const std::byte> rest)
 {
     if (!closing_)
         timer_.reset();
-    const bool is_new = !channels_;
-    if (is_new)
-        make_pipe();
     const engine::remote_peer remote = handshake_->remote();
-    socket_end_->set_peer(describe(remote));
+    if (remote.major >= 3) // older protocols have no handshake to speak of
+        report(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
     const std::vector<std::byte> unsent(handshake_->output().begin(), handshake_->output().end());
     handshake_.reset();
-    in_traffic_ = true;
+    begin_traffic(remote, unsent, rest);
+}
+
+std::unique_ptr<engine::decoder> session::make_decoder(const engine::remote_peer& remote)
+{
     if (conflates_receiving(*options_) && !unconflated_)
         unconflated_ = std::make_unique<base::channel>();
     base::channel& incoming = unconflated_ ? *unconflated_ : channels_->b_to_a;
-    in_ = std::make_unique<engine::inbound>(incoming, options_->max_message_bytes,
-                                            takes_subscriptions(options_->type), *this);
+    if (is_raw())
+        return std::make_unique<engine::raw_inbound>(
+            incoming, static_cast<std::size_t>(options_->receive_batch_bytes));
+    auto in = std::make_unique<engine::inbound>(incoming, options_->max_message_bytes,
+                                                commands_for(options_->type), *this);
+    in->expect(engine::framing_for(remote));
     if (options_->type == types::req)
-        in_->require_envelope();
+        in->require_envelope();
+    else if (options_->type == types::dish)
+        in->require_group();
+    return in;
+}
+
+// The connection is there, and the peer is known as far as it will be. `unsent` goes out first,
+// `rest` has come in already.
+void session::begin_traffic(const engine::remote_peer& remote, std::span<const std::byte> unsent,
+                            std::span<const std::byte> rest)
+{
+    const bool is_new = !channels_;
+    if (is_new)
+        make_pipe();
+    socket_end_->set_peer(describe(remote));
+    in_traffic_ = true;
+    in_ = make_decoder(remote);
     bool announced = true;
     attach_outbound(unsent, remote, [&] {
         announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
@@ -220,65 +317,79 @@ void session::end_handshake(std::span<const std::byte> rest)
     });
     if (is_new && !announced)
         return finish(); // the socket was closed meanwhile; an older pipe is closed by a call
+    if (notifies_connect(*options_))
+        tell_socket({}); // not before it can know whom it comes from
     start_heartbeat(remote);
     drain();
-    if (stream_ && feed_rest(rest) && !closing_)
+    if (!stream_)
+        return;
+    // A subscriber of this age chooses by itself.
+    if (remote.unversioned && takes_subscriptions(options_->type) &&
+        !feed_rest(engine::subscription_to_all_of_zmtp1))
+        return;
+    if (feed_rest(rest) && !closing_)
         read();
 }
 
 void session::attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
                               const std::function<void()>& announce)
 {
+    const engine::framing framing = engine::framing_for(remote);
+    engine::write_batch opening;
+    opening.append(first);
+    if (const auto hello = hello_message(*options_); !hello.empty() && !is_raw())
+        engine::append_frame(opening, framing, {0, std::as_bytes(std::span(hello)), nullptr, 0});
     if (!sends_subscriptions(options_->type) || !link_->subscriptions) {
-        out_->attach(*stream_, first);
+        out_->attach(*stream_, opening.copies(),
+                     is_raw()                            ? engine::raw_encoding()
+                     : framing == engine::framing::zmtp1 ? engine::zmtp1_encoding()
+                                                         : engine::encoding{});
         announce();
         return;
     }
     std::vector<std::byte> frames;
-    translation_ = {0, remote.major == 3 && remote.minor == 0};
+    // Groups are told by commands in every version.
+    translation_ = {0, (remote.major < 3 || remote.minor == 0) && options_->type != types::dish,
+                    framing};
     // A verbose publisher sees every single subscription, but none again after a reconnection.
     link_->subscriptions->snapshot(frames, !std::exchange(was_linked_, true), [&] {
         translation_.stale_before = channels_->a_to_b.queue.published_position();
         socket_end_->linked = true;
         announce();
     });
-    std::vector<std::byte> opening(first.begin(), first.end());
     std::span<const std::byte> left(frames);
     zmtp3::frame_header header;
     while (zmtp3::decode_header(left.data(), left.size(), header)) {
-        translate(opening, header.flags, left.subspan(header.header_bytes, header.body_bytes),
-                  translation_.stale_before, &translation_);
+        translate(opening,
+                  {header.flags, left.subspan(header.header_bytes, header.body_bytes), nullptr,
+                   translation_.stale_before},
+                  &translation_);
         left = left.subspan(header.header_bytes + header.body_bytes);
     }
-    out_->attach(*stream_, opening, &session::translate, &translation_);
+    out_->attach(*stream_, opening.copies(),
+                 {.translate = &session::translate, .context = &translation_, .batches = false});
 }
 
-void session::translate(std::vector<std::byte>& out, std::uint8_t flags,
-                        std::span<const std::byte> body, std::uint64_t position,
+void session::translate(engine::write_batch& out, const engine::queued_frame& frame,
                         const void* context)
 {
     const auto& how = *static_cast<const translation*>(context);
-    if (flags & zmtp3::flag_command) {
-        if (position < how.stale_before)
-            return; // said again when the connection was made
-        if (how.as_messages) {
-            const auto command = engine::parse_traffic_command(body);
-            engine::append_subscription_message(
-                out, command.kind == engine::traffic_command_kind::subscribe, command.argument);
-            return;
-        }
-    }
-    std::byte header[zmtp3::max_header_bytes];
-    const std::size_t bytes = zmtp3::encode_header(header, flags, body.size());
-    out.insert(out.end(), header, header + bytes);
-    out.insert(out.end(), body.begin(), body.end());
+    if ((frame.flags & zmtp3::flag_command) == 0)
+        return engine::append_frame(out, how.frames, frame);
+    if (frame.position < how.stale_before)
+        return; // said again when the connection was made
+    if (!how.as_messages)
+        return engine::append_command(out, frame);
+    const auto command = engine::parse_traffic_command(frame.body);
+    engine::append_subscription(
+        out, how.frames, command.kind == engine::traffic_command_kind::subscribe, command.argument);
 }
 
 // Bytes that came along with the end of the handshake.
 bool session::feed_rest(std::span<const std::byte> rest)
 {
     while (!rest.empty()) {
-        iovec space[2];
+        iovec space[engine::decoder::most_entries];
         const int count = in_->prepare(space);
         if (count == 0) {
             lost(loss::protocol);
@@ -315,6 +426,24 @@ void session::pass_on_received()
         socket_end_->notify(pipe_end::readable);
 }
 
+// A message that no peer has sent, for the application; not while the socket's thread reads.
+void session::tell_socket(std::string_view notice)
+{
+    const frame message = notice_frame(options_->type, notice);
+    if (in_->append(message.flags, message.bytes()))
+        pass_on_received();
+}
+
+void session::tell_of_loss(bool made_again)
+{
+    if (notifies_disconnect(*options_))
+        tell_socket({});
+    if (const auto notice = disconnect_message(*options_); !notice.empty())
+        tell_socket(notice);
+    if (const auto notice = hiccup_message(*options_); made_again && !notice.empty())
+        tell_socket(notice);
+}
+
 // --- traffic -----------------------------------------------------------------------------------
 
 // While messages follow each other quickly the sending thread itself writes them in batches, and
@@ -341,6 +470,12 @@ pipe_peer::wake_result session::on_flush() noexcept
 {
     last_wake_ = base::steady_clock::now();
     return after_direct(writer().drain_directly());
+}
+
+pipe_peer::wake_result session::on_pause() noexcept
+{
+    quick_wakes_ = 0; // it was no stream
+    return after_direct(writer().drain_and_end_duty());
 }
 
 pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) noexcept
@@ -371,9 +506,15 @@ void session::begin_collecting()
     if (!in_traffic_)
         return; // the next connection will find what is queued
     collecting_ = true;
+    collect_interval_ = shortest_collect_interval;
+    schedule_collecting();
+}
+
+void session::schedule_collecting()
+{
     if (!collect_timer_)
         collect_timer_.emplace(io_);
-    collect_timer_->expires_after(collect_interval);
+    collect_timer_->expires_after(collect_interval_);
     collect_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
         if (!error && self->collecting_)
             self->collect_deferred();
@@ -382,12 +523,16 @@ void session::begin_collecting()
 
 void session::collect_deferred()
 {
-    collecting_ = false;
-    if (!in_traffic_)
+    if (!in_traffic_) {
+        collecting_ = false;
         return;
+    }
     const auto outcome = out_->collect();
-    if (outcome.state == engine::outbound::status::written)
-        begin_collecting();
+    collecting_ = outcome.state == engine::outbound::status::written;
+    if (collecting_) {
+        collect_interval_ = std::min(collect_interval_ * 2, longest_collect_interval);
+        schedule_collecting();
+    }
     handle(outcome);
 }
 
@@ -400,44 +545,52 @@ void session::on_writable() noexcept
 {
     {
         std::lock_guard lock(reading_mutex_);
-        if (reading_offered_ && read_directly())
-            return;
-        reading_offered_ = false;
+        if (reader_ != reader::io_thread) {
+            const read_end end = read_directly();
+            in_->consumer_was_asleep(); // it is this thread
+            if (end == read_end::full || (end == read_end::dry && reader_ == reader::lent))
+                return;
+        }
+        reader_ = reader::io_thread;
     }
     post(&session::read);
 }
 
-// The socket's thread, with the lease. True while it can go on like this: the queue is full again.
-bool session::read_directly() noexcept
+// The socket's thread, with reading_mutex_.
+session::read_end session::read_directly() noexcept
 {
     reading_directly_ = true;
-    bool go_on = false;
-    for (;;) {
+    read_end end = read_end::needs_io_thread;
+    while (direct_commands_.empty()) {
         if (!in_->has_room()) {
-            go_on = direct_commands_.empty();
+            end = read_end::full;
             break;
         }
-        if (!direct_commands_.empty())
-            break; // they want an answer
-        iovec space[2];
+        iovec space[engine::decoder::most_entries];
         const int count = in_->prepare(space);
         if (count == 0)
             break; // the I/O thread will find the same
-        const std::size_t offered = space[0].iov_len + (count > 1 ? space[1].iov_len : 0);
+        const std::size_t offered = total_bytes(space, count);
         const auto result = stream_->read_some(space, count);
+        if (result.would_block())
+            end = read_end::dry;
         if (result.error || result.bytes == 0)
             break;
+        ++lent_reads_;
         try {
             direct_error_ = in_->received(result.bytes);
         } catch (...) {
             direct_error_ = engine::inbound_error::out_of_memory;
         }
-        in_->consumer_was_asleep(); // it is this thread
-        if (direct_error_ != engine::inbound_error::none || result.bytes < offered)
+        if (direct_error_ != engine::inbound_error::none)
             break;
+        if (result.bytes < offered && direct_commands_.empty()) {
+            end = read_end::dry;
+            break;
+        }
     }
     reading_directly_ = false;
-    return go_on;
+    return end;
 }
 
 void session::offer_reading()
@@ -445,13 +598,96 @@ void session::offer_reading()
     if (heartbeat_ || unconflated_)
         return; // these want to see what comes
     std::lock_guard lock(reading_mutex_);
-    reading_offered_ = true;
+    reader_ = reader::offered;
 }
 
 void session::take_back_reading()
 {
+    {
+        std::lock_guard lock(reading_mutex_);
+        reader_ = reader::io_thread;
+    }
+    if (std::exchange(stream_lent_, false)) {
+        lending_timer_->cancel();
+        stream_->reclaim(); // if that fails, the next operation on the stream will
+    }
+}
+
+// --- lending: the socket's thread waits for input by itself
+
+void session::ask_for_reading() noexcept
+{
+    if (!lending_asked_.exchange(true))
+        post(&session::lend_reading);
+}
+
+void session::lend_reading()
+{
+    lending_asked_ = false;
+    // Heartbeats and conflation want to see what comes; a blocked connection is waited for anyway.
+    if (!in_traffic_ || closing_ || !waiting_to_read_ || waiting_to_write_ || heartbeat_ ||
+        unconflated_ || base::steady_clock::now() < lend_again_)
+        return;
+    if (stream_->lend() < 0)
+        return;
+    stream_lent_ = true;
+    waiting_to_read_ = false;
+    ++wait_count_;
+    {
+        std::lock_guard lock(reading_mutex_);
+        reader_ = reader::lent;
+        lent_reads_ = 0;
+    }
+    watch_lending();
+    socket_end_->notify(pipe_end::lent); // it looks at once for what has come meanwhile
+}
+
+// Takes back what is not made use of.
+void session::watch_lending()
+{
+    if (!lending_timer_)
+        lending_timer_.emplace(io_);
+    lending_timer_->expires_after(lending_interval);
+    lending_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+        if (error || !self->stream_lent_)
+            return;
+        bool in_use = false;
+        {
+            std::lock_guard lock(self->reading_mutex_);
+            in_use = self->reader_ == reader::lent && self->lent_reads_ != 0;
+            self->lent_reads_ = 0;
+        }
+        if (in_use)
+            self->watch_lending();
+        else
+            self->read();
+    });
+}
+
+pipe_peer::lent_read session::read_lent() noexcept
+{
     std::lock_guard lock(reading_mutex_);
-    reading_offered_ = false;
+    if (reader_ != reader::lent)
+        return {};
+    const read_end end = read_directly();
+    lent_read result{true, in_->consumer_was_asleep(), stream_->descriptor()};
+    if (end == read_end::needs_io_thread) {
+        result.lent = false;
+        reader_ = reader::io_thread;
+        post(&session::read);
+    }
+    return result;
+}
+
+void session::return_reading() noexcept
+{
+    {
+        std::lock_guard lock(reading_mutex_);
+        if (reader_ != reader::lent)
+            return;
+        reader_ = reader::io_thread;
+    }
+    post(&session::read);
 }
 
 void session::on_command(std::span<const std::byte> body)
@@ -519,11 +755,11 @@ void session::read()
         }
         if (heartbeat_ && heartbeat_->paused())
             resume_heartbeat();
-        iovec space[2];
+        iovec space[engine::decoder::most_entries];
         const int count = in_->prepare(space);
         if (count == 0)
             return lost(loss::protocol);
-        const std::size_t offered = space[0].iov_len + (count > 1 ? space[1].iov_len : 0);
+        const std::size_t offered = total_bytes(space, count);
         const auto result = stream_->read_some(space, count);
         if (result.would_block())
             return wait(transport::direction::read);
@@ -549,14 +785,20 @@ void session::wait(transport::direction which)
     if (waiting)
         return;
     waiting = true;
-    stream_->async_wait(which, [self = shared_from_this(), which, connection = connection_count_](
-                                   const transport::error_code& error) {
-        if (self->connection_count_ != connection || !self->stream_)
+    if (stream_lent_) {
+        take_back_reading();
+        lend_again_ = base::steady_clock::now() + lending_pause;
+        post(&session::read);
+    }
+    stream_->async_wait(which, [self = shared_from_this(), which, connection = connection_count_,
+                                count = wait_count_](const transport::error_code& error) {
+        if (self->connection_count_ != connection || self->wait_count_ != count || !self->stream_)
             return;
         (which == transport::direction::read ? self->waiting_to_read_ : self->waiting_to_write_) =
             false;
         if (error)
-            return self->lost(loss::connection);
+            return self->handshake_ ? self->handshake_lost(error.value())
+                                    : self->lost(loss::connection);
         if (self->handshake_)
             return self->pump_handshake();
         if (which == transport::direction::read)
@@ -649,20 +891,29 @@ void session::lost(loss why)
     direct_commands_.clear();
     if (out_)
         out_->detach(); // before the descriptor goes: the socket's thread may be writing
+    if (!closing_)
+        report(ZMQ_EVENT_DISCONNECTED, stream_->descriptor());
+    near_end_.clear();
+    far_end_.clear();
     stream_->close();
     stream_.reset();
+    const bool shook_hands = !handshake_;
     handshake_.reset();
     heartbeat_.reset();
     heartbeat_timer_.reset();
     ++connection_count_;
     if (in_)
         in_->reset();
-    in_traffic_ = false;
+    const bool had_traffic = std::exchange(in_traffic_, false);
     if (socket_end_)
         socket_end_->linked = false;
+    const bool again = dialer_ && why == loss::connection && may_reconnect_ &&
+                       (shook_hands ? dialer_->retry() : dialer_->retry_after_handshake());
+    if (had_traffic && !closing_)
+        tell_of_loss(again);
     if (!closing_)
         timer_.reset();
-    if (!dialer_ || (closing_ && !channels_)) {
+    if (!dialer_ || ended_here_ || (closing_ && !channels_)) {
         if (socket_end_)
             socket_end_->notify(pipe_end::closed);
         return finish();
@@ -681,7 +932,7 @@ void session::lost(loss why)
             socket_end_->notify(pipe_end::closed);
         return finish();
     }
-    if (!dialer_->retry())
+    if (!again)
         give_up();
     finish_if_drained();
 }
@@ -692,6 +943,17 @@ void session::give_up()
     given_up_ = true;
     if (closing_)
         finish();
+}
+
+void session::stop_reconnecting()
+{
+    boost::asio::post(io_, [self = shared_from_this()] {
+        self->may_reconnect_ = false;
+        if (self->finished_ || self->stream_)
+            return;
+        self->dialer_->stop();
+        self->give_up();
+    });
 }
 
 void session::close(int linger_ms)
@@ -710,7 +972,7 @@ void session::close_unless_linked()
 
 void session::begin_close(int linger_ms)
 {
-    if (finished_ || closing_)
+    if (finished_ || (closing_ && !ended_here_))
         return;
     closing_ = true;
     if (heartbeat_)
@@ -732,10 +994,42 @@ void session::begin_close(int linger_ms)
     drain();
 }
 
+// The socket keeps the pipe until it is told that all is done; if it closes before that, its linger
+// time counts.
+void session::close_after_output()
+{
+    if (closing_)
+        return;
+    ended_here_ = true;
+    begin_close(-1);
+}
+
 void session::finish_if_drained()
 {
-    if (closing_ && !finished_ && (!out_ || out_->drained()))
-        finish();
+    if (closing_ && !finished_ && !delivery_timer_ && (!out_ || out_->drained()))
+        finish_once_delivered();
+}
+
+// The end of a connection must not overtake what was written. Nothing tells when the peer has read,
+// so it is asked for; one that reads nothing at all is not waited for longer than that.
+void session::finish_once_delivered()
+{
+    const std::size_t left = in_traffic_ ? stream_->undelivered_bytes() : 0;
+    if (left == 0)
+        return finish();
+    const auto now = base::steady_clock::now();
+    if (!delivery_timer_ || left != undelivered_bytes_)
+        delivery_progress_ = now;
+    else if (now - delivery_progress_ >= delivery_patience)
+        return finish();
+    undelivered_bytes_ = left;
+    if (!delivery_timer_)
+        delivery_timer_.emplace(io_);
+    delivery_timer_->expires_after(delivery_interval);
+    delivery_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+        if (!error && !self->finished_)
+            self->finish_once_delivered();
+    });
 }
 
 void session::finish()
@@ -750,6 +1044,8 @@ void session::finish()
     timer_.reset();
     heartbeat_.reset();
     heartbeat_timer_.reset();
+    delivery_timer_.reset();
+    lending_timer_.reset();
     if (out_)
         out_->detach();
     if (stream_) {
@@ -767,6 +1063,8 @@ void session::finish()
         in_->reset();
     if (out_)
         out_->discard(); // memory of the application is given back now, not some time later
+    if (ended_here_ && socket_end_)
+        socket_end_->notify(pipe_end::closed);
     socket_end_.reset();
     link_.reset();
 }

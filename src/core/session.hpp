@@ -8,6 +8,7 @@
 #include "engine/heartbeat.hpp"
 #include "engine/inbound.hpp"
 #include "engine/outbound.hpp"
+#include "engine/raw_inbound.hpp"
 #include "runtime/io_thread.hpp"
 
 #include <atomic>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace zlink::core {
 
@@ -48,6 +50,9 @@ public:
     /// Any thread: the socket wants no more of it. See pipe_peer::on_closed.
     void close(int linger_ms);
 
+    /// Any thread: makes no other connection than the one it has, if it has one.
+    void stop_reconnecting();
+
     /// Any thread: gives up if the handshake is not done; a pipe that was handed to the socket is
     /// the socket's to close.
     void close_unless_linked();
@@ -55,7 +60,12 @@ public:
     // pipe_peer: the socket's thread
     wake_result on_readable() noexcept override;
     wake_result on_flush() noexcept override;
+    wake_result on_pause() noexcept override;
     void on_writable() noexcept override;
+    void ask_for_reading() noexcept override;
+    lent_read read_lent() noexcept override;
+    void return_reading() noexcept override;
+    void on_output_ended() noexcept override { post(&session::close_after_output); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     std::size_t write_through(const iovec (&frame)[2]) noexcept override;
 
@@ -69,10 +79,17 @@ private:
     void begin_handshake(std::unique_ptr<transport::stream> stream);
     void pump_handshake();
     bool write_handshake();
+    void handshake_refused();
     void end_handshake(std::span<const std::byte> rest);
+    void begin_traffic(const engine::remote_peer& remote, std::span<const std::byte> unsent,
+                       std::span<const std::byte> rest);
+    std::unique_ptr<engine::decoder> make_decoder(const engine::remote_peer& remote);
+    bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
     peer_info describe(const engine::remote_peer& remote) const;
     bool feed_rest(std::span<const std::byte> rest);
     void pass_on_received();
+    void tell_socket(std::string_view notice);
+    void tell_of_loss(bool made_again);
     void attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
                          const std::function<void()>& announce);
 
@@ -86,18 +103,30 @@ private:
     void drain();
     wake_result after_direct(engine::outbound::outcome outcome) noexcept;
     void begin_collecting();
+    void schedule_collecting();
     void collect_deferred();
     void handle(engine::outbound::outcome outcome);
     void read();
-    bool read_directly() noexcept;
+    enum class read_end : std::uint8_t {
+        full,            ///< the queue takes no more
+        dry,             ///< nothing more is there
+        needs_io_thread, ///< an end, an error, or commands that want an answer
+    };
+    read_end read_directly() noexcept;
     void offer_reading();
     void take_back_reading();
+    void lend_reading();
+    void watch_lending();
     void wait(transport::direction which);
     void lost(loss why);
+    void handshake_lost(int error);
+    void report(std::uint64_t event, int value);
     void give_up();
     engine::outbound& writer() noexcept { return *writer_.load(std::memory_order_acquire); }
     void begin_close(int linger_ms);
+    void close_after_output();
     void finish_if_drained();
+    void finish_once_delivered();
     void finish();
     void post(void (session::*action)());
 
@@ -115,40 +144,58 @@ private:
     std::unique_ptr<engine::outbound> out_;
     std::atomic<engine::outbound*> writer_{nullptr}; ///< out_, for the socket's thread
     std::unique_ptr<base::channel> unconflated_;     ///< what comes in, if only the newest goes on
-    std::unique_ptr<engine::inbound> in_;
+    std::unique_ptr<engine::decoder> in_;
 
     std::shared_ptr<dialer> dialer_;
     std::unique_ptr<transport::stream> stream_;
+    const bool was_accepted_ = false;
+    std::string near_end_; ///< endpoint texts of the connection, for a monitor
+    std::string far_end_;
     std::optional<engine::handshake> handshake_;
     std::optional<boost::asio::steady_timer> timer_; ///< handshake or linger
     std::optional<engine::heartbeat> heartbeat_;     ///< if this side or the peer wants heartbeats
     std::optional<boost::asio::steady_timer> heartbeat_timer_; ///< while its time is running
     std::optional<boost::asio::steady_timer> collect_timer_;
+    std::optional<boost::asio::steady_timer> delivery_timer_; ///< while finish() waits for the peer
+    base::steady_clock::time_point delivery_progress_{};      ///< when it last had read anything
+    std::size_t undelivered_bytes_ = 0;
+    std::chrono::microseconds collect_interval_{};
     bool collecting_ = false; ///< the timer runs: the sending thread batches by itself
     bool in_traffic_ = false;
     bool waiting_to_read_ = false;
     bool waiting_to_write_ = false;
     bool closing_ = false;
+    bool ended_here_ = false; ///< closing, but the socket still has the pipe
     bool finished_ = false;
     bool given_up_ = false;         ///< no connection will be made again
+    bool may_reconnect_ = true;     ///< while it has not been told otherwise
     bool was_linked_ = false;       ///< subscriptions were told once
     unsigned connection_count_ = 0; ///< waits of an earlier connection are told apart by it
 
     struct translation {
         std::uint64_t stale_before = 0; ///< commands queued before this position are outdated
-        bool as_messages = false;       ///< the peer speaks ZMTP 3.0
+        bool as_messages = false;       ///< the peer is older than ZMTP 3.1
+        engine::framing frames = engine::framing::zmtp3;
     } translation_;
-    static void translate(std::vector<std::byte>& out, std::uint8_t flags,
-                          std::span<const std::byte> body, std::uint64_t position,
+    static void translate(engine::write_batch& out, const engine::queued_frame& frame,
                           const void* context);
 
-    // While the socket's thread is behind, it may read by itself as it makes room: the I/O thread
-    // offers, and takes back before it touches the connection or in_ again.
+    // Who reads. While the socket's thread is behind, it may read by itself as it makes room; while
+    // it waits for input again and again, it may read whenever it likes. The I/O thread takes this
+    // back before it touches the connection or in_ again.
+    enum class reader : std::uint8_t { io_thread, offered, lent };
     std::mutex reading_mutex_;
-    bool reading_offered_ = false;
+    reader reader_ = reader::io_thread;
+    unsigned lent_reads_ = 0;       ///< that found something, since the last look
     bool reading_directly_ = false; ///< the socket's thread is inside in_
     engine::inbound_error direct_error_ = engine::inbound_error::none;
     std::vector<std::vector<std::byte>> direct_commands_; ///< for the I/O thread to answer
+
+    std::atomic<bool> lending_asked_{false};
+    bool stream_lent_ = false; ///< the stream is out of the I/O context
+    base::steady_clock::time_point lend_again_{};
+    std::optional<boost::asio::steady_timer> lending_timer_;
+    unsigned wait_count_ = 0; ///< waits from before a lending are told apart by it
 
     // touched by the socket's thread only
     base::steady_clock::time_point last_wake_{};

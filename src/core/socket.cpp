@@ -19,11 +19,12 @@ int socket::term_error() noexcept
 
 namespace {
 
-// Datagrams exist for types that are not built: not for any of ours.
-int unknown_scheme(std::string_view scheme) noexcept
-{
-    return scheme == "udp" ? ENOCOMPATPROTO : EPROTONOSUPPORT;
-}
+// So many sleeps that follow one another within quick_sleep, and the thread reads by itself.
+constexpr std::chrono::milliseconds quick_sleep{2};
+constexpr unsigned quick_sleeps_until_reading = 8;
+constexpr unsigned quick_sleeps_until_next_try = 64;
+// With more pipes than this a look at each before a sleep would cost more than it brings.
+constexpr std::size_t most_flushed = 64;
 
 } // namespace
 
@@ -33,7 +34,8 @@ socket::socket(context& owner, const pattern_row& row, socket_options defaults,
       options_(std::move(defaults)),
       box_(std::make_shared<base::mailbox>()),
       link_(std::make_shared<socket_link>()),
-      pattern_(row.make(*this))
+      pattern_(row.make(*this)),
+      thread_safe_(row.thread_safe)
 {
     options_.type = row.type;
     if (options_.linger_ms == -1)
@@ -45,51 +47,172 @@ socket::socket(context& owner, const pattern_row& row, socket_options defaults,
 
 socket::~socket() = default;
 
-const metadata* socket::source_metadata() const noexcept
-{
-    const pipe_end* pipe = pattern_->source();
-    return pipe ? pipe->properties().get() : nullptr;
-}
-
 // --- waiting -----------------------------------------------------------------------------------
 
+// For who waits on the descriptor: must not be left readable, nor be cleared of news nobody has
+// seen.
 template <class Operation>
-int socket::wait_until(Operation operation, int timeout_ms)
+int socket::try_once_more(Operation operation)
+{
+    process_mail();
+    return after_operation(operation());
+}
+
+template <class Operation>
+int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
 {
     if (timeout_ms == 0)
-        return EAGAIN;
+        return box_->watched() ? try_once_more(operation) : EAGAIN;
     const base::deadline until = base::deadline_after_ms(timeout_ms);
     for (;;) {
         if (box_->interrupted())
             return ETERM;
-        const std::uint32_t seen = waiter_.count();
-        if (box_->prepare_sleep(waiter_)) {
-            const base::wait_result woken = waiter_.wait(seen, until);
-            const bool signalled = box_->finish_sleep();
-            if (signalled)
-                waiter_.absorb(seen, 1);
-            else if (woken != base::wait_result::signalled)
-                return woken == base::wait_result::timeout ? EAGAIN : EINTR;
-        }
+        if (const int error = sleep(until, for_input))
+            return error;
         process_mail();
+        if (for_input && !lent_.empty())
+            read_lent();
         const int result = operation();
         if (result != EAGAIN)
             return after_operation(result);
     }
 }
 
+// Until there is mail or, with `for_input`, something to read from a lent connection. 0, EAGAIN,
+// EINTR, or ENOTSOCK if another thread has closed the socket.
+int socket::sleep(base::deadline until, bool for_input)
+{
+    flush();
+    if (gate_) { // connections are never lent to one of many threads
+        const int error = gate_->sleep(*box_, until);
+        return closed_ ? ENOTSOCK : error;
+    }
+    switch (sleep_alone(waiter_.count(), until, for_input)) {
+    case base::wait_result::timeout:
+        return EAGAIN;
+    case base::wait_result::interrupted:
+        return EINTR;
+    default:
+        return 0;
+    }
+}
+
+base::wait_result socket::sleep_alone(std::uint32_t seen, base::deadline until, bool for_input)
+{
+    if (for_input)
+        consider_reading();
+    const bool polls = for_input && !lent_.empty() && waiter_.begin_polling();
+    base::wait_result woken = base::wait_result::signalled;
+    if (box_->prepare_sleep(waiter_)) {
+        int descriptors[base::waiter::most_others];
+        std::size_t count = 0;
+        if (polls)
+            for (const lent_connection& connection : lent_)
+                descriptors[count++] = connection.descriptor;
+        woken = polls ? waiter_.poll(seen, until, {descriptors, count}) : waiter_.wait(seen, until);
+        if (box_->finish_sleep()) {
+            waiter_.absorb(seen, 1);
+            woken = base::wait_result::signalled;
+        }
+        if (polls)
+            waiter_.end_polling(woken == base::wait_result::signalled ? 1 : 0);
+    } else if (polls) {
+        waiter_.end_polling(0);
+    }
+    return woken;
+}
+
+void socket::flush() noexcept
+{
+    if (pipes_.size() > most_flushed)
+        return; // the I/O threads look after them before long
+    for (const auto& pipe : pipes_)
+        if (pipe)
+            pipe->flush_before_sleep();
+}
+
+// A thread that waits again and again is served best by reading its connections itself.
+void socket::consider_reading()
+{
+    const auto now = base::steady_clock::now();
+    quick_sleeps_ = now - last_sleep_ < quick_sleep ? quick_sleeps_ + 1 : 0;
+    last_sleep_ = now;
+    if (quick_sleeps_ % quick_sleeps_until_next_try != quick_sleeps_until_reading ||
+        !lent_.empty() || box_->watched() ||
+        pipes_.size() - free_numbers_.size() > base::waiter::most_others)
+        return;
+    for (const auto& pipe : pipes_)
+        if (pipe)
+            pipe->ask_to_read();
+}
+
+void socket::take_lent(pipe_end& pipe)
+{
+    if (std::ranges::find(lent_, &pipe, &lent_connection::pipe) != lent_.end())
+        return;
+    if (lent_.size() < base::waiter::most_others)
+        lent_.push_back({&pipe, -1});
+    else
+        pipe.stop_reading(); // more than one can wait for, from several times of asking
+}
+
+// True if something has come.
+bool socket::read_lent()
+{
+    bool got = false;
+    for (std::size_t i = 0; i < lent_.size();) {
+        pipe_end& pipe = *lent_[i].pipe;
+        const auto read = pipe.read_connection();
+        if (read.got) {
+            got = true;
+            pattern_->readable(pipe);
+        }
+        lent_[i].descriptor = read.descriptor;
+        if (read.lent)
+            ++i;
+        else
+            lent_.erase(lent_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    return got;
+}
+
+void socket::return_reading()
+{
+    read_lent();
+    for (const lent_connection& connection : lent_)
+        connection.pipe->stop_reading();
+    lent_.clear();
+}
+
 int socket::wait_to_send(const frame& part, bool dont_wait)
 {
     after_operation(0);
     return wait_until([&] { return pattern_->send(part); },
-                      dont_wait ? 0 : options_.send_timeout_ms);
+                      dont_wait ? 0 : options_.send_timeout_ms, false);
+}
+
+int socket::send_to_group(std::string_view group, const frame& part, bool dont_wait)
+{
+    if (box_->interrupted())
+        return ETERM;
+    if (box_->has_mail())
+        process_mail();
+    const auto send = [&] { return pattern_->send_to_group(group, part); };
+    const int result = after_operation(send());
+    if (result != EAGAIN)
+        return result;
+    return wait_until(send, dont_wait ? 0 : options_.send_timeout_ms, false);
 }
 
 int socket::wait_to_receive(frame& part, bool dont_wait)
 {
     after_operation(0);
-    const int result = wait_until([&] { return pattern_->receive(part); },
-                                  dont_wait ? 0 : options_.receive_timeout_ms);
+    const auto operation = [&] { return pattern_->receive(part); };
+    int result = EAGAIN;
+    if (!lent_.empty() && read_lent())
+        result = after_operation(operation());
+    if (result == EAGAIN)
+        result = wait_until(operation, dont_wait ? 0 : options_.receive_timeout_ms, true);
     if (result == 0)
         more_ = part.more();
     return result;
@@ -97,13 +220,40 @@ int socket::wait_to_receive(frame& part, bool dont_wait)
 
 int socket::events(int& out)
 {
-    box_->clear_descriptor();
+    process_mail();
     if (box_->interrupted())
         return ETERM;
-    process_mail();
+    if (!lent_.empty()) [[unlikely]]
+        return_reading(); // whoever asks waits in another way than by receiving
     out = (pattern_->can_receive() ? ZMQ_POLLIN : 0) | (pattern_->can_send() ? ZMQ_POLLOUT : 0);
     after_operation(0);
     return 0;
+}
+
+int socket::peer_events(std::string_view routing_id, int& out)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    return pattern_->peer_events(routing_id, out);
+}
+
+int socket::poll_events(int wanted, int& out)
+{
+    if (!gate_)
+        return events(out);
+    const socket_gate::turn mine(*gate_);
+    for (;;) {
+        if (closed_)
+            return ENOTSOCK;
+        if (const int error = events(out))
+            return error;
+        if (out & wanted)
+            return 0;
+        flush();
+        if (box_->prepare_sleep(*gate_))
+            return 0;
+    }
 }
 
 // --- pipes -------------------------------------------------------------------------------------
@@ -121,17 +271,22 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
     auto& pipe = static_cast<pipe_end&>(item);
     if (pipe.closed_here())
         return;
+    peer_info peer;
+    // First: what is read while attaching shows whom it is from.
+    if (events & pipe_end::identified) {
+        peer = pipe.take_peer();
+        pipe.set_properties(peer.properties);
+    }
     if (events & pipe_end::attached)
         adopt(std::static_pointer_cast<pipe_end>(owner));
-    if (events & pipe_end::identified) {
-        const peer_info info = pipe.take_peer();
-        pipe.set_properties(info.properties);
-        pattern_->identified(pipe, info);
-    }
+    if (events & pipe_end::identified)
+        pattern_->identified(pipe, peer);
     if (events & pipe_end::readable)
         pattern_->readable(pipe);
     if (events & pipe_end::writable)
         pattern_->writable(pipe);
+    if (events & pipe_end::lent)
+        take_lent(pipe);
     if (events & pipe_end::closed) {
         pipe.mark_other_gone();
         pattern_->readable(pipe);
@@ -163,29 +318,37 @@ void socket::finish_pipe(pipe_end& pipe)
         drop(pipe);
 }
 
+void socket::hang_up(pipe_end& pipe)
+{
+    pipe.hang_up(options_.linger_ms);
+    if (frame unread; !pipe.peek(unread))
+        drop(pipe);
+}
+
 void socket::drop_pipes()
 {
     while (!dropped_.empty()) {
-        pipe_end& pipe = *dropped_.back();
+        const auto pipe = std::move(dropped_.back());
         dropped_.pop_back();
-        if (!pipe.closed_here())
-            close_pipe(pipe, options_.linger_ms);
+        if (!pipe->closed_here())
+            close_pipe(*pipe, options_.linger_ms);
     }
 }
 
 void socket::close_pipe(pipe_end& pipe, int linger_ms)
 {
+    std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; });
     pattern_->detach(pipe);
     if (pipe.is_inproc && pipe.connected_side)
         context_.inproc().cancel(pipe);
     pipe.close(linger_ms);
-    std::erase(dropped_, &pipe);
     free_numbers_.push_back(pipe.number);
     pipes_[pipe.number].reset();
 }
 
 void socket::close()
 {
+    closed_ = true;
     for (const auto& endpoint : bound_)
         if (!endpoint.listening)
             context_.inproc().unbind(endpoint.endpoint.substr(9), *link_);
@@ -198,18 +361,85 @@ void socket::close()
     for (const auto& endpoint : bound_)
         if (endpoint.listening)
             endpoint.listening->close();
+    for (const auto& endpoint : datagrams_)
+        endpoint.session->settle();
     for (const auto& endpoint : connected_)
         if (endpoint.connection)
             endpoint.connection->close(options_.linger_ms);
+    bound_.clear();
+    connected_.clear();
+    datagrams_.clear();
+    link_->events.stop();
     link_.reset();
+}
+
+// --- monitor -----------------------------------------------------------------------------------
+
+int socket::start_monitor(const monitor_settings& settings)
+{
+    return box_->interrupted() ? ETERM : link_->events.start(context_, settings);
+}
+
+int socket::stop_monitor()
+{
+    if (box_->interrupted())
+        return ETERM;
+    link_->events.stop();
+    return 0;
+}
+
+int socket::report_pipes()
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    if (!link_->events.wants(ZMQ_EVENT_PIPES_STATS))
+        return EINVAL;
+    bool any = false;
+    for (const auto& pipe : pipes_) {
+        if (!pipe)
+            continue;
+        any = true;
+        const monitor_event::values lengths{{pipe->outbound_messages(), pipe->inbound_messages()},
+                                            2};
+        if (pipe->connected_side)
+            link_->events.emit({ZMQ_EVENT_PIPES_STATS,
+                                lengths,
+                                monitor_event::side::connected,
+                                {},
+                                pipe->endpoint});
+        else
+            link_->events.emit(
+                {ZMQ_EVENT_PIPES_STATS, lengths, monitor_event::side::bound, pipe->endpoint, {}});
+    }
+    return any ? 0 : EAGAIN;
 }
 
 // --- endpoints ---------------------------------------------------------------------------------
 
 void socket::snapshot_options()
 {
-    if (!endpoint_options_)
-        endpoint_options_ = std::make_shared<const socket_options>(options_);
+    if (endpoint_options_)
+        return;
+    options_.wire = pattern_->wire();
+    endpoint_options_ = std::make_shared<const socket_options>(options_);
+}
+
+int socket::bind_failed(std::string_view endpoint, int error,
+                        std::unique_ptr<transport::acceptor> opened)
+{
+    if (opened) {
+        const int fd = opened->descriptor();
+        opened.reset();
+        link_->events.emit(
+            {ZMQ_EVENT_CLOSED, monitor_event::number(fd), monitor_event::side::bound, {}, {}});
+    }
+    link_->events.emit({ZMQ_EVENT_BIND_FAILED,
+                        monitor_event::number(error),
+                        monitor_event::side::bound,
+                        endpoint,
+                        {}});
+    return error;
 }
 
 int socket::bind(std::string_view text)
@@ -220,6 +450,10 @@ int socket::bind(std::string_view text)
     endpoint_text endpoint;
     if (const int error = parse_endpoint(text, endpoint))
         return error;
+    if (wants_other_transport(endpoint.scheme))
+        return ENOCOMPATPROTO;
+    if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
+        return open_datagrams(*datagrams, endpoint_role::bound, text, endpoint.address);
     if (endpoint.scheme == "inproc") {
         if (const int error =
                 context_.inproc().bind(std::string(endpoint.address), {link_, &options_}))
@@ -231,19 +465,25 @@ int socket::bind(std::string_view text)
     }
     const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
     if (!scheme)
-        return unknown_scheme(endpoint.scheme);
+        return EPROTONOSUPPORT;
     runtime::io_thread* thread = context_.choose_thread(options_.affinity);
     if (!thread)
         return EMTHREAD;
     transport::error_code error;
     auto acceptor = scheme->listen(thread->context(), endpoint.address, options_.transport, error);
-    if (!acceptor)
-        return error.value();
+    if (error)
+        return bind_failed(text, error.value(), std::move(acceptor));
     snapshot_options();
+    const int fd = acceptor->descriptor();
     auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, endpoint_options_,
                                                 std::move(acceptor));
     last_endpoint_ = listening->endpoint();
     bound_.push_back({last_endpoint_, std::string(text), listening});
+    link_->events.emit({ZMQ_EVENT_LISTENING,
+                        monitor_event::number(fd),
+                        monitor_event::side::bound,
+                        last_endpoint_,
+                        {}});
     listening->start();
     return 0;
 }
@@ -267,6 +507,10 @@ int socket::connect(std::string_view text)
     endpoint_text endpoint;
     if (const int error = parse_endpoint(text, endpoint))
         return error;
+    if (wants_other_transport(endpoint.scheme))
+        return ENOCOMPATPROTO;
+    if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
+        return open_datagrams(*datagrams, endpoint_role::connected, text, endpoint.address);
     const std::string given(text);
     if (const int error = pattern_->check_connect())
         return error;
@@ -276,7 +520,7 @@ int socket::connect(std::string_view text)
     }
     const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
     if (!scheme)
-        return unknown_scheme(endpoint.scheme);
+        return EPROTONOSUPPORT;
     if (const auto error = scheme->check_connect(endpoint.address, options_.transport))
         return error.value();
     if (pattern_->connects_once() &&
@@ -299,6 +543,44 @@ int socket::connect(std::string_view text)
     return after_operation(0);
 }
 
+int socket::connect_peer(std::string_view text, std::uint32_t& routing_id)
+{
+    if (box_->interrupted())
+        return ETERM;
+    if (!pattern_->names_peers())
+        return ENOTSUP;
+    if (options_.immediate)
+        return EFAULT; // there is no peer before the connection
+    if (const int error = connect(text))
+        return error;
+    routing_id = pattern_->newest_peer();
+    return 0;
+}
+
+int socket::disconnect_peer(std::uint32_t routing_id)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    return after_operation(pattern_->drop_peer(routing_id));
+}
+
+int socket::join(std::string_view group)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    return after_operation(pattern_->join(group));
+}
+
+int socket::leave(std::string_view group)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    return after_operation(pattern_->leave(group));
+}
+
 int socket::unbind(std::string_view text)
 {
     if (box_->interrupted())
@@ -307,6 +589,8 @@ int socket::unbind(std::string_view text)
     endpoint_text endpoint;
     if (const int error = parse_endpoint(text, endpoint))
         return error;
+    if (context_.find_datagram_scheme(endpoint.scheme))
+        return end_datagrams(endpoint_role::bound, text);
     std::string wanted(text);
     if (endpoint.scheme != "inproc") {
         const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
@@ -349,6 +633,8 @@ int socket::disconnect(std::string_view text)
     endpoint_text endpoint;
     if (const int error = parse_endpoint(text, endpoint))
         return error;
+    if (context_.find_datagram_scheme(endpoint.scheme))
+        return end_datagrams(endpoint_role::connected, text);
     if (endpoint.scheme != "inproc" && !context_.find_scheme(endpoint.scheme))
         return EPROTONOSUPPORT;
     bool found = false;
@@ -360,11 +646,17 @@ int socket::disconnect(std::string_view text)
         found = true;
         const connected_endpoint ended = *at;
         at = connected_.erase(at);
+        if (ended.connection && (options_.reconnect_stop & ZMQ_RECONNECT_STOP_AFTER_DISCONNECT))
+            ended.connection->stop_reconnecting();
         const auto pipe = ended.pipe.lock();
         if (pipe && !pipe->closed_here())
             close_pipe(*pipe, options_.linger_ms);
         if (!ended.connection)
             continue;
+        if (pipe) { // no others, then
+            ended.connection->close(options_.linger_ms);
+            continue;
+        }
         for (std::size_t i = 0; i < pipes_.size(); ++i) // IMMEDIATE=1: pipes of its connections
             if (const auto other = pipes_[i]; other && other->connected_side &&
                                               other->endpoint == ended.endpoint &&
@@ -385,8 +677,10 @@ int socket::set_option(int id, const void* value, std::size_t bytes)
     int error = pattern_->set_option(id, value, bytes);
     if (error == EINVAL)
         error = core::set_option(options_, id, value, bytes);
-    else if (error == 0)
+    else if (error == 0) {
+        endpoint_options_.reset();
         return after_operation(0);
+    }
     if (error == 0) {
         endpoint_options_.reset();
         if (id == ZMQ_SNDHWM || id == ZMQ_RCVHWM) {
@@ -405,10 +699,15 @@ int socket::get_option(int id, void* value, std::size_t* bytes)
 {
     if (box_->interrupted())
         return ETERM;
+    if (!value || !bytes)
+        return EINVAL;
     switch (id) {
     case ZMQ_RCVMORE:
         return write_int(more_ ? 1 : 0, value, bytes);
     case ZMQ_FD: {
+        if (thread_safe_)
+            return EINVAL; // one descriptor cannot tell many threads
+        return_reading();
         const int fd = box_->descriptor();
         return fd < 0 ? errno : write_int(fd, value, bytes);
     }
@@ -424,6 +723,8 @@ int socket::get_option(int id, void* value, std::size_t* bytes)
     default:
         break;
     }
+    if (box_->has_mail())
+        process_mail();
     const int error = pattern_->get_option(id, value, bytes);
     return error == EINVAL ? core::get_option(options_, id, value, bytes) : error;
 }

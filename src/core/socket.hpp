@@ -2,10 +2,12 @@
 #pragma once
 
 #include "base/mailbox.hpp"
+#include "core/datagram_session.hpp"
 #include "core/inproc.hpp"
 #include "core/listener.hpp"
 #include "core/pattern.hpp"
 #include "core/session.hpp"
+#include "core/socket_gate.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +22,9 @@ class context;
 /// A socket as its user thread sees it: blocking, time-outs, endpoints, options. What is sent where
 /// is its pattern's business.
 ///
-/// Thread safety: one thread at a time (with a full fence in between), except interrupt().
+/// Thread safety: one thread at a time (with a full fence in between), except interrupt(). Sockets
+/// of thread-safe types are used in turns of their gate, except interrupt(), gate() and
+/// poll_events().
 /// Errors: functions return 0 or an errno value (ETERM once the context is being terminated).
 class socket final : public pattern_host {
 public:
@@ -39,6 +43,8 @@ public:
             return after_operation(result);
         return wait_to_send(part, dont_wait);
     }
+    /// send() to a group, as far as the type has groups.
+    int send_to_group(std::string_view group, const frame& part, bool dont_wait);
     /// Gives the next part, valid until received().
     int receive(frame& part, bool dont_wait)
     {
@@ -60,27 +66,61 @@ public:
         after_operation(0);
     }
     /// Properties of the peer the part given last came from; may be null.
-    const metadata* source_metadata() const noexcept;
+    const metadata* source_metadata() const noexcept { return pattern_->source_metadata(); }
+    /// The group of the part given last; empty if it has none.
+    std::string_view source_group() const noexcept { return pattern_->source_group(); }
 
     int bind(std::string_view endpoint);
     int connect(std::string_view endpoint);
     int unbind(std::string_view endpoint);
     int disconnect(std::string_view endpoint);
+    /// connect(), and tells by which routing id the peer can be sent to.
+    int connect_peer(std::string_view endpoint, std::uint32_t& routing_id);
+    int disconnect_peer(std::uint32_t routing_id);
+    int join(std::string_view group);
+    int leave(std::string_view group);
 
     int set_option(int id, const void* value, std::size_t bytes);
     int get_option(int id, void* value, std::size_t* bytes);
 
+    /// Begins to tell about connections, see monitor; stop_monitor() ends it. 0 or errno.
+    int start_monitor(const monitor_settings& settings);
+    int stop_monitor();
+    /// Tells the monitor the queue lengths of each pipe. 0, EINVAL (not monitored with
+    /// ZMQ_EVENT_PIPES_STATS), or EAGAIN (no pipes).
+    int report_pipes();
+
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they are now. 0 or errno.
     int events(int& out);
+    /// To be called before a sleep: an answer cannot come while the question waits for company.
+    void flush() noexcept;
+    /// See pattern::peer_events. 0 or errno.
+    int peer_events(std::string_view routing_id, int& out);
     base::mailbox& box() noexcept { return *box_; }
+
+    /// Is it used by many threads at once? Then it needs a gate, given before anybody uses it.
+    bool thread_safe() const noexcept { return thread_safe_; }
+    void set_gate(socket_gate& gate) noexcept { gate_ = &gate; }
+    socket_gate* gate() const noexcept { return gate_; }
+    /// events() outside of a turn. If none of `wanted` is there, whoever watches the gate is
+    /// signalled when that may have changed. 0, ETERM, or ENOTSOCK if it is closed.
+    int poll_events(int wanted, int& out);
+    /// It was changed by a call: threads that wait on it look again.
+    void tell_waiting() noexcept
+    {
+        if (gate_)
+            gate_->wake();
+    }
 
     /// Any thread: the context is being terminated.
     void interrupt() noexcept { box_->interrupt(); }
+    bool interrupted() const noexcept { return box_->interrupted(); }
     /// Ends everything; queued messages linger in the background. The object is of no use then.
     void close();
 
     const socket_options& options() const noexcept override { return options_; }
-    void drop(pipe_end& pipe) override { dropped_.push_back(&pipe); }
+    void drop(pipe_end& pipe) override { dropped_.push_back(pipe.shared_from_this()); }
+    void hang_up(pipe_end& pipe) override;
 
 private:
     static constexpr int would_block = 11; // EAGAIN, checked in socket.cpp
@@ -95,15 +135,29 @@ private:
     int wait_to_send(const frame& part, bool dont_wait);
     int wait_to_receive(frame& part, bool dont_wait);
     template <class Operation>
-    int wait_until(Operation operation, int timeout_ms);
+    int wait_until(Operation operation, int timeout_ms, bool for_input);
+    int sleep(base::deadline until, bool for_input);
+    base::wait_result sleep_alone(std::uint32_t seen, base::deadline until, bool for_input);
+    void consider_reading();
+    void take_lent(pipe_end& pipe);
+    bool read_lent();
+    void return_reading();
+    template <class Operation>
+    int try_once_more(Operation operation);
     void process_mail();
     void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
     void adopt(std::shared_ptr<pipe_end> pipe);
     void finish_pipe(pipe_end& pipe);
     void drop_pipes();
     void close_pipe(pipe_end& pipe, int linger_ms);
+    int bind_failed(std::string_view endpoint, int error,
+                    std::unique_ptr<transport::acceptor> opened);
     int connect_inproc(std::string_view name, const std::string& endpoint);
     void snapshot_options();
+    bool wants_other_transport(std::string_view scheme) const noexcept;
+    int open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
+                       std::string_view text, std::string_view address);
+    int end_datagrams(endpoint_role role, std::string_view text);
 
     context& context_;
     socket_options options_;
@@ -112,11 +166,23 @@ private:
     std::shared_ptr<socket_link> link_;
     const std::unique_ptr<pattern> pattern_;
     base::waiter waiter_;
+    const bool thread_safe_;
+    bool closed_ = false;
+    socket_gate* gate_ = nullptr; ///< of a thread-safe type
     bool more_ = false;
+
+    // Connections that this thread reads by itself, because it often waits for what comes.
+    struct lent_connection {
+        pipe_end* pipe;
+        int descriptor;
+    };
+    std::vector<lent_connection> lent_;
+    base::steady_clock::time_point last_sleep_{};
+    unsigned quick_sleeps_ = 0;
 
     std::vector<std::shared_ptr<pipe_end>> pipes_; ///< by pipe_end::number; null = free
     std::vector<std::uint32_t> free_numbers_;
-    std::vector<pipe_end*> dropped_;
+    std::vector<std::shared_ptr<pipe_end>> dropped_; ///< perhaps closed already
 
     struct bound_endpoint {
         std::string endpoint;
@@ -128,8 +194,16 @@ private:
         std::shared_ptr<session> connection; ///< null for inproc
         std::weak_ptr<pipe_end> pipe;
     };
+    struct datagram_endpoint {
+        std::string endpoint;
+        std::string as_given;
+        endpoint_role role;
+        std::shared_ptr<datagram_session> session;
+        std::weak_ptr<pipe_end> pipe;
+    };
     std::vector<bound_endpoint> bound_;
     std::vector<connected_endpoint> connected_;
+    std::vector<datagram_endpoint> datagrams_;
     std::string last_endpoint_;
 };
 

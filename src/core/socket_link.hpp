@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/mailbox.hpp"
+#include "core/monitor.hpp"
 #include "core/options.hpp"
 
 #include <cstddef>
@@ -26,6 +27,7 @@ public:
 struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
+    monitor events; ///< where to tell what happens to connections
     /// Counted by the context: it is terminated when no socket and no I/O object is left.
     std::shared_ptr<void> context_hold;
 };

@@ -2,11 +2,14 @@
 // Messages through pipe, outbound, an imagined connection that moves bytes in random portions,
 // inbound, and out of the pipe of the other side.
 #include "core/pipe.hpp"
+#include "engine/encoding.hpp"
 #include "engine/inbound.hpp"
 #include "engine/outbound.hpp"
+#include "engine/raw_inbound.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <gtest/gtest.h>
@@ -52,8 +55,11 @@ public:
         return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
     }
 
+    bool takes_more() const noexcept { return bytes_.size() < room_; }
+
     void async_wait(transport::direction, wait_handler) override {}
     void shutdown() noexcept override {}
+    std::size_t undelivered_bytes() const noexcept override { return 0; }
     void close() noexcept override {}
     int descriptor() const noexcept override { return -1; }
     std::string peer_address() const override { return {}; }
@@ -106,6 +112,73 @@ public:
 
 private:
     engine::outbound& out_;
+};
+
+/// A session that does nothing without a cause: an I/O thread that was told to write, waits until
+/// the connection takes more, or looks after a sending thread that writes its batches itself.
+class caused_peer final : public pipe_peer {
+public:
+    caused_peer(engine::outbound& out, std::mt19937& random) : out_(out), random_(random) {}
+
+    wake_result on_readable() noexcept override
+    {
+        if (random_() % 2 == 0 && out_.begin_duty()) {
+            collects_ = true;
+            return {.deferred = true};
+        }
+        if (random_() % 4 == 0) {
+            told_ = true;
+            return {};
+        }
+        return on_flush();
+    }
+    wake_result on_flush() noexcept override
+    {
+        const auto outcome = out_.drain_directly();
+        const bool left = outcome.state == engine::outbound::status::blocked ||
+                          outcome.state == engine::outbound::status::pending;
+        told_ |= left;
+        return {.deferred = outcome.state == engine::outbound::status::written};
+    }
+    wake_result on_pause() noexcept override
+    {
+        const auto outcome = out_.drain_and_end_duty();
+        told_ |= outcome.state == engine::outbound::status::blocked ||
+                 outcome.state == engine::outbound::status::pending;
+        return {};
+    }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+
+    /// One turn of the I/O thread; false if it has no cause for any.
+    bool turn(bool takes_more)
+    {
+        if (told_ && random_() % 2 == 0) {
+            told_ = false;
+            handle(out_.drain());
+        } else if (waits_ && takes_more && random_() % 2 == 0) {
+            waits_ = false;
+            handle(out_.drain());
+        } else if (collects_) {
+            const auto outcome = out_.collect();
+            collects_ = outcome.state == engine::outbound::status::written;
+            handle(outcome);
+        }
+        return told_ || waits_ || collects_;
+    }
+
+private:
+    void handle(engine::outbound::outcome outcome)
+    {
+        waits_ |= outcome.state == engine::outbound::status::blocked;
+        told_ |= outcome.state == engine::outbound::status::pending;
+    }
+
+    engine::outbound& out_;
+    std::mt19937& random_;
+    bool told_ = false;
+    bool waits_ = false;
+    bool collects_ = false;
 };
 
 /// When a connection breaks that has taken the beginning of a message past the queue.
@@ -166,6 +239,102 @@ protected:
         return false;
     }
 
+    // Messages, at times taken back before they are complete, through a connection.
+    void exchange(bool with_pings)
+    {
+        sender_.set_other_end(std::make_shared<idle_peer>());
+        std::deque<message> expected;
+        message got;
+        for (int round = 0; round < 400; ++round) {
+            if (expected.size() < 50) {
+                expected.push_back(random_message(random_, round % 10 == 0 ? 200'000 : 20'000));
+                send(expected.back());
+            }
+            if (random_() % 7 == 0) {
+                const message cut_off = random_message(random_, 20'000);
+                for (const std::string& part : cut_off)
+                    ASSERT_TRUE(sender_.write(frame_of(part, true)));
+                sender_.rollback();
+            }
+            if (with_pings && random_() % 5 == 0) {
+                const std::byte ping[] = {std::byte{4},   std::byte{7},   std::byte{4},
+                                          std::byte{'P'}, std::byte{'I'}, std::byte{'N'},
+                                          std::byte{'G'}, std::byte{0},   std::byte{0}};
+                outbound_.send_control(ping);
+            }
+            for (unsigned i = random_() % 8; i > 0; --i)
+                transfer();
+            while (random_() % 4 != 0 && receive(got)) {
+                ASSERT_FALSE(expected.empty());
+                ASSERT_EQ(expected.front(), got);
+                expected.pop_front();
+            }
+        }
+        for (int quiet = 0; !expected.empty() && quiet < 100'000; ++quiet) {
+            transfer();
+            if (receive(got)) {
+                ASSERT_EQ(expected.front(), got);
+                expected.pop_front();
+                quiet = 0;
+            }
+        }
+        EXPECT_TRUE(expected.empty());
+        EXPECT_TRUE(outbound_.drained());
+    }
+
+    // Messages over connections that break; `version` gives the framing of each.
+    void exchange_over_broken(const std::function<engine::framing()>& version)
+    {
+        sender_.set_other_end(std::make_shared<idle_peer>());
+        std::vector<message> sent;
+        for (int i = 0; i < 60; ++i) {
+            sent.push_back(random_message(random_, 30'000));
+            sent.back().front() = std::to_string(i);
+            send(sent.back());
+        }
+        std::size_t next = 0;
+        for (int connection = 0; connection < 200 && next < sent.size(); ++connection) {
+            narrow_stream stream(random_, 1 + random_() % 60'000);
+            auto channels = std::make_shared<channel_pair>();
+            pipe_end receiver(channels, false, nullptr);
+            engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+            const engine::framing frames = version();
+            outbound_.attach(stream, {},
+                             frames == engine::framing::zmtp1 ? engine::zmtp1_encoding()
+                                                              : engine::encoding{});
+            inbound.expect(frames);
+            for (unsigned i = 1 + random_() % 6; i > 0; --i) {
+                outbound_.drain();
+                iovec space[2];
+                const int count = inbound.prepare(space);
+                const auto result = stream.read_some(space, count);
+                if (result.bytes) {
+                    ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
+                }
+            }
+            outbound_.detach();
+            frame part;
+            while (receiver.peek(part)) {
+                // Messages may be missing (they were on the broken connection), none is cut or
+                // late.
+                const auto number = static_cast<std::size_t>(std::stoi(std::string(part.text())));
+                ASSERT_LE(next, number);
+                ASSERT_LT(number, sent.size());
+                for (const std::string& expected : sent[number]) {
+                    ASSERT_TRUE(receiver.peek(part));
+                    ASSERT_EQ(expected, part.text());
+                    receiver.pop();
+                }
+                next = number + 1;
+            }
+            if (outbound_.drained())
+                break;
+        }
+        // Every message counts as taken once, however often a connection broke.
+        EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
+        EXPECT_LE(out_channels_->a_to_b.flow.taken(), sent.size());
+    }
+
     std::mt19937 random_{GetParam()};
     std::shared_ptr<channel_pair> out_channels_ = std::make_shared<channel_pair>();
     std::shared_ptr<channel_pair> in_channels_ = std::make_shared<channel_pair>();
@@ -174,94 +343,37 @@ protected:
     narrow_stream stream_{random_, 1 + random_() % 100'000};
     engine::outbound outbound_{out_channels_->a_to_b};
     no_commands commands_;
-    engine::inbound inbound_{in_channels_->a_to_b, -1, false, commands_};
+    engine::inbound inbound_{in_channels_->a_to_b, -1, engine::kept_commands::none, commands_};
 };
 
 TEST_P(Traffic, arrives_whole_and_in_order_however_it_is_cut)
 {
-    sender_.set_other_end(std::make_shared<idle_peer>());
     outbound_.attach(stream_, {});
-    std::deque<message> expected;
-    message got;
-    for (int round = 0; round < 400; ++round) {
-        if (expected.size() < 50) {
-            expected.push_back(random_message(random_, round % 10 == 0 ? 200'000 : 20'000));
-            send(expected.back());
-        }
-        if (random_() % 7 == 0) {
-            const message cut_off = random_message(random_, 20'000);
-            for (const std::string& part : cut_off)
-                ASSERT_TRUE(sender_.write(frame_of(part, true)));
-            sender_.rollback();
-        }
-        if (random_() % 5 == 0) {
-            const std::byte ping[] = {std::byte{4},   std::byte{7},   std::byte{4},
-                                      std::byte{'P'}, std::byte{'I'}, std::byte{'N'},
-                                      std::byte{'G'}, std::byte{0},   std::byte{0}};
-            outbound_.send_control(ping);
-        }
-        for (unsigned i = random_() % 8; i > 0; --i)
-            transfer();
-        while (random_() % 4 != 0 && receive(got)) {
-            ASSERT_FALSE(expected.empty());
-            ASSERT_EQ(expected.front(), got);
-            expected.pop_front();
-        }
-    }
-    for (int quiet = 0; !expected.empty() && quiet < 100'000; ++quiet) {
-        transfer();
-        if (receive(got)) {
-            ASSERT_EQ(expected.front(), got);
-            expected.pop_front();
-            quiet = 0;
-        }
-    }
-    EXPECT_TRUE(expected.empty());
-    EXPECT_TRUE(outbound_.drained());
+    exchange(true);
+}
+
+TEST_P(Traffic, arrives_whole_and_in_order_in_frames_of_zmtp_1_0)
+{
+    outbound_.attach(stream_, {}, engine::zmtp1_encoding());
+    inbound_.expect(engine::framing::zmtp1);
+    exchange(false);
 }
 
 TEST_P(Traffic, goes_on_with_the_next_whole_message_after_a_connection_broke)
 {
-    sender_.set_other_end(std::make_shared<idle_peer>());
-    std::vector<message> sent;
-    for (int i = 0; i < 60; ++i) {
-        sent.push_back(random_message(random_, 30'000));
-        sent.back().front() = std::to_string(i);
-        send(sent.back());
-    }
-    std::size_t next = 0;
-    for (int connection = 0; connection < 200 && next < sent.size(); ++connection) {
-        narrow_stream stream(random_, 1 + random_() % 60'000);
-        auto channels = std::make_shared<channel_pair>();
-        pipe_end receiver(channels, false, nullptr);
-        engine::inbound inbound(channels->a_to_b, -1, false, commands_);
-        outbound_.attach(stream, {});
-        for (unsigned i = 1 + random_() % 6; i > 0; --i) {
-            outbound_.drain();
-            iovec space[2];
-            const int count = inbound.prepare(space);
-            const auto result = stream.read_some(space, count);
-            if (result.bytes) {
-                ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
-            }
-        }
-        outbound_.detach();
-        frame part;
-        while (receiver.peek(part)) {
-            // Messages may be missing (they were on the broken connection), none is cut or late.
-            const auto number = static_cast<std::size_t>(std::stoi(std::string(part.text())));
-            ASSERT_LE(next, number);
-            ASSERT_LT(number, sent.size());
-            for (const std::string& expected : sent[number]) {
-                ASSERT_TRUE(receiver.peek(part));
-                ASSERT_EQ(expected, part.text());
-                receiver.pop();
-            }
-            next = number + 1;
-        }
-        if (outbound_.drained())
-            break;
-    }
+    exchange_over_broken([] { return engine::framing::zmtp3; });
+}
+
+TEST_P(Traffic, goes_on_with_a_whole_message_in_frames_of_zmtp_1_0)
+{
+    exchange_over_broken([] { return engine::framing::zmtp1; });
+    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), out_channels_->a_to_b.flow.sent());
+}
+
+TEST_P(Traffic, goes_on_with_a_whole_message_when_the_peer_changes_its_version)
+{
+    exchange_over_broken(
+        [this] { return random_() % 2 == 0 ? engine::framing::zmtp1 : engine::framing::zmtp3; });
 }
 
 TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_direct_write)
@@ -299,7 +411,7 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
             send(expected);
         auto channels = std::make_shared<channel_pair>();
         pipe_end receiver(channels, false, nullptr);
-        engine::inbound inbound(channels->a_to_b, -1, false, commands_);
+        engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
         frame part;
         for (int quiet = 0; !receiver.peek(part) && quiet < 100'000; ++quiet) {
             outbound_.drain();
@@ -317,6 +429,157 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
         EXPECT_TRUE(outbound_.drained());
         outbound_.detach();
     }
+}
+
+// Whoever writes, and whatever comes late: while something is left to be written, somebody has
+// cause to write it.
+TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
+{
+    const auto peer = std::make_shared<caused_peer>(outbound_, random_);
+    sender_.set_other_end(peer);
+    outbound_.attach(stream_, {});
+    outbound_.drain();
+    message got;
+    const auto read = [&] {
+        iovec space[2];
+        const int count = inbound_.prepare(space);
+        if (const auto result = stream_.read_some(space, count); result.bytes) {
+            EXPECT_EQ(engine::inbound_error::none, inbound_.received(result.bytes));
+        }
+    };
+    int sent = 0;
+    int received = 0;
+    for (int round = 0; round < 100; ++round) {
+        for (unsigned burst = random_() % 60; burst > 0; --burst) {
+            send({std::to_string(sent++), std::string(random_() % 4000, 'x')});
+            if (random_() % 8 == 0)
+                sender_.flush_before_sleep();
+            if (random_() % 4 == 0)
+                peer->turn(stream_.takes_more());
+            if (random_() % 4 == 0)
+                read();
+        }
+        bool has_cause = true;
+        for (int quiet = 0; received < sent && (has_cause || quiet < 1000); ++quiet) {
+            has_cause = peer->turn(stream_.takes_more());
+            read();
+            while (receive(got)) {
+                ASSERT_EQ(std::to_string(received++), got.front());
+                quiet = 0;
+            }
+        }
+        ASSERT_EQ(sent, received) << "nobody saw to the rest";
+    }
+    EXPECT_TRUE(outbound_.drained());
+}
+
+/// Finds the connection broken when it answers a command.
+class giving_up final : public engine::inbound::command_handler {
+public:
+    void on_command(std::span<const std::byte>) override
+    {
+        given_up = true;
+        in->reset();
+        EXPECT_TRUE(in->append(0, frame_of("notice", false).bytes()));
+    }
+    engine::inbound* in = nullptr;
+    bool given_up = false;
+};
+
+std::string frame_bytes(std::uint8_t flags, const std::string& body)
+{
+    std::byte header[engine::zmtp3::max_header_bytes];
+    const std::size_t bytes = engine::zmtp3::encode_header(header, flags, body.size());
+    return std::string(reinterpret_cast<const char*>(header), bytes) + body;
+}
+
+void feed(engine::inbound& in, std::string bytes, const bool& stop)
+{
+    while (!bytes.empty() && !stop) {
+        iovec space[2];
+        const int count = in.prepare(space);
+        std::size_t moved = 0;
+        for (int i = 0; i < count; ++i) {
+            const std::size_t portion = std::min(space[i].iov_len, bytes.size() - moved);
+            std::memcpy(space[i].iov_base, bytes.data() + moved, portion);
+            moved += portion;
+        }
+        ASSERT_EQ(engine::inbound_error::none, in.received(moved));
+        bytes.erase(0, moved);
+    }
+}
+
+TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_next)
+{
+    using engine::zmtp3::flag_command;
+    using engine::zmtp3::flag_more;
+    for (const std::size_t size : {10u, 5'000u, 9'000u, 70'000u}) {
+        const auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        const std::string half = frame_bytes(flag_more, std::string(size, 'h'));
+        giving_up broken;
+        {
+            engine::inbound in(channels->a_to_b, -1, engine::kept_commands::none, broken);
+            broken.in = &in;
+            feed(in,
+                 frame_bytes(0, "whole") + half + half + frame_bytes(flag_command, "\4PING") +
+                     frame_bytes(0, "never"),
+                 broken.given_up);
+            ASSERT_TRUE(broken.given_up);
+        }
+        no_commands fine;
+        const bool never = false;
+        engine::inbound next(channels->a_to_b, -1, engine::kept_commands::none, fine);
+        feed(next, half + frame_bytes(0, "last"), never);
+        frame part;
+        for (const std::string& expected : {std::string("whole"), std::string("notice"),
+                                            std::string(size, 'h'), std::string("last")}) {
+            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_EQ(expected, part.text());
+            receiver.pop();
+        }
+        EXPECT_FALSE(receiver.peek(part));
+    }
+}
+
+// Plain bytes: the borders between messages are lost, nothing else.
+TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
+{
+    sender_.set_other_end(std::make_shared<direct_peer>(outbound_));
+    const std::size_t chunk_bytes = 1 + random_() % 10'000;
+    engine::raw_inbound inbound(in_channels_->a_to_b, chunk_bytes);
+    outbound_.attach(stream_, {}, engine::raw_encoding());
+    std::string expected;
+    std::string got;
+    for (int round = 0; round < 3000 && (round < 300 || got.size() < expected.size()); ++round) {
+        if (round < 300)
+            for (std::string& part : random_message(random_, 100'000)) {
+                expected += part;
+                ASSERT_TRUE(sender_.write(frame_of(part, false)));
+            }
+        for (unsigned i = random_() % 8; i > 0; --i) {
+            outbound_.drain();
+            iovec space[engine::decoder::most_entries];
+            const int count = inbound.prepare(space);
+            ASSERT_GT(count, 0);
+            const auto result = stream_.read_some(space, count);
+            ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
+        }
+        for (frame part; receiver_.peek(part); receiver_.pop()) {
+            EXPECT_LE(part.size, chunk_bytes);
+            EXPECT_GT(part.size, 0u);
+            got += part.text();
+        }
+    }
+    while (!outbound_.drained())
+        outbound_.drain(); // empty messages may be left
+    EXPECT_TRUE(got == expected) << got.size() << " of " << expected.size();
+    EXPECT_TRUE(outbound_.drained());
+    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), out_channels_->a_to_b.flow.sent());
+    ASSERT_TRUE(inbound.append(0, {}));
+    frame part;
+    ASSERT_TRUE(receiver_.peek(part));
+    EXPECT_EQ(part.size, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, Traffic, ::testing::Range(1u, 41u));

@@ -70,6 +70,7 @@ public:
     transport::io_result read_some(const iovec*, int) noexcept override { return {0, EAGAIN}; }
     void async_wait(transport::direction, wait_handler) override {}
     void shutdown() noexcept override {}
+    std::size_t undelivered_bytes() const noexcept override { return 0; }
     void close() noexcept override {}
     int descriptor() const noexcept override { return -1; }
     std::string peer_address() const override { return {}; }

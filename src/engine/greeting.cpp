@@ -20,12 +20,15 @@ constexpr std::byte signature_end{0x7f};
 constexpr std::byte versioned_bit{0x01};
 constexpr std::byte major_version{3};
 constexpr std::byte minor_version{1};
-constexpr std::byte last_legacy_major{1}; // 0 and 1 announce ZMTP 2.0; 2 is treated as 3.x
+constexpr std::byte last_legacy_major{1}; // 2 is treated as 3.x
+constexpr std::size_t legacy_type_offset = 11;
+constexpr std::size_t legacy_greeting_bytes = 12;
 
 } // namespace
 
-greeting::greeting(std::string_view mechanism_name, bool as_server,
-                   std::size_t routing_id_bytes) noexcept
+greeting::greeting(std::string_view mechanism_name, bool as_server, std::size_t routing_id_bytes,
+                   int socket_type) noexcept
+    : socket_type_(static_cast<std::byte>(socket_type))
 {
     own_[0] = signature_begin;
     const auto padding = std::uint64_t{routing_id_bytes} + 1;
@@ -48,7 +51,7 @@ void greeting::start(std::vector<std::byte>& output)
 std::size_t greeting::feed(std::span<const std::byte> bytes, std::vector<std::byte>& output)
 {
     std::size_t taken = 0;
-    while (taken < bytes.size() && received_bytes_ < greeting_bytes &&
+    while (taken < bytes.size() && received_bytes_ < total_bytes_ &&
            error_ == handshake_error::none) {
         receive(bytes[taken++], output);
     }
@@ -57,7 +60,18 @@ std::size_t greeting::feed(std::span<const std::byte> bytes, std::vector<std::by
 
 bool greeting::done() const noexcept
 {
-    return received_bytes_ == greeting_bytes && error_ == handshake_error::none;
+    return received_bytes_ == total_bytes_ && error_ == handshake_error::none;
+}
+
+std::span<const std::byte> greeting::first_frame_bytes() const noexcept
+{
+    const bool unversioned = version_ == greeted_version::unversioned;
+    return std::span(received_).first(unversioned ? received_bytes_ : 0);
+}
+
+int greeting::peer_socket_type() const noexcept
+{
+    return std::to_integer<int>(received_[legacy_type_offset]);
 }
 
 std::uint8_t greeting::minor() const noexcept
@@ -77,19 +91,15 @@ void greeting::receive(std::byte byte, std::vector<std::byte>& output)
     const auto offset = received_bytes_++;
     received_[offset] = byte;
     if (offset == 0 && byte != signature_begin) {
-        error_ = handshake_error::unsupported_version;
+        end_unversioned();
     } else if (offset == signature_end_offset) {
         if ((byte & versioned_bit) == std::byte{0}) {
-            error_ = handshake_error::unsupported_version;
+            end_unversioned();
         } else {
             send(major_offset, minor_offset, output);
         }
     } else if (offset == major_offset) {
-        if (byte <= last_legacy_major) {
-            error_ = handshake_error::unsupported_version;
-        } else {
-            send(minor_offset, greeting_bytes, output);
-        }
+        receive_major(byte, output);
     } else if (offset == greeting_bytes - 1) {
         const auto* own_name = own_.data() + mechanism_offset;
         if (!std::equal(own_name, own_name + max_mechanism_name_bytes,
@@ -97,6 +107,23 @@ void greeting::receive(std::byte byte, std::vector<std::byte>& output)
             error_ = handshake_error::mechanism_mismatch;
         }
     }
+}
+
+void greeting::receive_major(std::byte major, std::vector<std::byte>& output)
+{
+    if (major > last_legacy_major) {
+        send(minor_offset, greeting_bytes, output);
+        return;
+    }
+    version_ = major == std::byte{0} ? greeted_version::revision_0 : greeted_version::revision_1;
+    total_bytes_ = legacy_greeting_bytes;
+    output.push_back(socket_type_);
+}
+
+void greeting::end_unversioned() noexcept
+{
+    version_ = greeted_version::unversioned;
+    total_bytes_ = received_bytes_;
 }
 
 void greeting::send(std::size_t begin, std::size_t end, std::vector<std::byte>& output) const

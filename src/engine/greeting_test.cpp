@@ -15,10 +15,10 @@ constexpr std::size_t name_offset = 12;
 std::vector<std::byte> own_greeting(std::string_view mechanism, bool as_server = false,
                                     std::size_t routing_id_bytes = 0)
 {
-    greeting sender(mechanism, as_server, routing_id_bytes);
+    greeting sender(mechanism, as_server, routing_id_bytes, 5);
     std::vector<std::byte> output;
     sender.start(output);
-    greeting answer("NULL", false, 0);
+    greeting answer("NULL", false, 0, 5);
     std::vector<std::byte> signature_and_version;
     answer.start(signature_and_version);
     signature_and_version.push_back(std::byte{3});
@@ -38,7 +38,7 @@ struct fed {
         taken = receiver.feed(bytes, output);
     }
 
-    greeting receiver{"NULL", false, 0};
+    greeting receiver{"NULL", false, 0, 5};
     std::vector<std::byte> output;
     std::size_t taken = 0;
 };
@@ -69,7 +69,7 @@ TEST(greeting, names_the_mechanism_and_the_server_role)
 
 TEST(greeting, goes_out_in_three_parts_as_the_peer_proves_itself)
 {
-    greeting receiver("NULL", false, 0);
+    greeting receiver("NULL", false, 0, 5);
     std::vector<std::byte> output;
     receiver.start(output);
     EXPECT_EQ(output.size(), 10u);
@@ -98,21 +98,49 @@ TEST(greeting, selects_the_version_by_the_peers_bytes)
     }
 }
 
-TEST(greeting, older_peers_are_refused_where_they_are_recognised)
+TEST(greeting, older_peers_are_recognised_as_soon_as_possible)
 {
     struct row {
         std::size_t offset;
         unsigned value;
+        greeted_version version;
+        std::size_t taken;
         std::size_t sent_bytes;
     };
-    for (const auto& [offset, value, sent_bytes] :
-         {row{0, 0x01, 10}, row{0, 'H', 10}, row{9, 0x00, 10}, row{9, 0x7e, 10}, row{10, 0, 11},
-          row{10, 1, 11}}) {
+    for (const auto& [offset, value, version, taken, sent_bytes] :
+         {row{0, 0x01, greeted_version::unversioned, 1, 10},
+          row{0, 'H', greeted_version::unversioned, 1, 10},
+          row{9, 0x00, greeted_version::unversioned, 10, 10},
+          row{9, 0x7e, greeted_version::unversioned, 10, 10},
+          row{10, 0, greeted_version::revision_0, 12, 12},
+          row{10, 1, greeted_version::revision_1, 12, 12}}) {
+        SCOPED_TRACE(offset);
         fed peer({{offset, value}});
-        EXPECT_EQ(peer.receiver.error(), handshake_error::unsupported_version) << offset;
-        EXPECT_FALSE(peer.receiver.done());
-        EXPECT_EQ(peer.taken, offset + 1);
+        EXPECT_EQ(peer.receiver.error(), handshake_error::none);
+        EXPECT_TRUE(peer.receiver.done());
+        EXPECT_EQ(peer.receiver.version(), version);
+        EXPECT_EQ(peer.taken, taken);
         EXPECT_EQ(peer.output.size(), sent_bytes);
+        const auto unversioned = version == greeted_version::unversioned;
+        EXPECT_EQ(peer.receiver.first_frame_bytes().size(), unversioned ? taken : 0);
+    }
+}
+
+TEST(greeting, peers_of_zmtp_2_0_are_told_the_socket_type)
+{
+    for (const unsigned revision : {0u, 1u}) {
+        greeting receiver("NULL", false, 0, 9);
+        std::vector<std::byte> output;
+        receiver.start(output);
+        auto bytes = output;
+        bytes.push_back(static_cast<std::byte>(revision));
+        receiver.feed(bytes, output);
+        EXPECT_EQ(to_hex(output), "ff00000000000000017f0309");
+        EXPECT_FALSE(receiver.done());
+        EXPECT_EQ(receiver.feed(hex("0200"), output), 1u);
+        EXPECT_TRUE(receiver.done());
+        EXPECT_EQ(receiver.peer_socket_type(), 2);
+        EXPECT_EQ(output.size(), 12u);
     }
 }
 
@@ -145,7 +173,7 @@ TEST(greeting, all_20_bytes_of_the_mechanism_count)
 
 TEST(greeting, takes_nothing_beyond_its_end)
 {
-    greeting receiver("NULL", false, 0);
+    greeting receiver("NULL", false, 0, 5);
     std::vector<std::byte> output;
     auto bytes = own_greeting("NULL");
     bytes.push_back(std::byte{4});

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "engine/bytes.hpp"
 #include "engine/mechanisms/null.hpp"
 
 namespace zlink::engine {
@@ -28,7 +29,8 @@ handshake::handshake(local_peer local)
 handshake::handshake(local_peer local, std::unique_ptr<mechanism> security)
     : state_{std::move(local), {}, {}},
       mechanism_(std::move(security)),
-      greeting_(mechanism_->name(), mechanism_->as_server(), state_.local.routing_id.size()),
+      greeting_(mechanism_->name(), mechanism_->as_server(), state_.local.routing_id.size(),
+                state_.local.socket_type),
       reader_(command_limit_bytes(state_.local.max_message_bytes))
 {}
 
@@ -42,7 +44,9 @@ std::size_t handshake::feed(std::span<const std::byte> bytes)
     std::size_t taken = 0;
     while (taken < bytes.size() && !done() && !failed()) {
         const auto rest = bytes.subspan(taken);
-        taken += greeting_.done() ? feed_command(rest) : feed_greeting(rest);
+        taken += !greeting_.done() ? feed_greeting(rest)
+                 : identities_     ? feed_identity(rest)
+                                   : feed_command(rest);
     }
     return taken;
 }
@@ -55,7 +59,9 @@ void handshake::consume_output(std::size_t bytes) noexcept
 
 bool handshake::done() const noexcept
 {
-    return !failed() && greeting_.done() && mechanism_->status() == mechanism_status::ready;
+    if (failed() || !greeting_.done())
+        return false;
+    return identities_ ? identities_->complete() : mechanism_->status() == mechanism_status::ready;
 }
 
 std::size_t handshake::feed_greeting(std::span<const std::byte> bytes)
@@ -63,11 +69,44 @@ std::size_t handshake::feed_greeting(std::span<const std::byte> bytes)
     const auto taken = greeting_.feed(bytes, output_);
     if (greeting_.error() != handshake_error::none) {
         fail(greeting_.error());
+    } else if (greeting_.done() && greeting_.version() != greeted_version::zmtp3) {
+        begin_legacy();
     } else if (greeting_.done()) {
         state_.remote.major = 3;
         state_.remote.minor = greeting_.minor();
         send_commands();
     }
+    return taken;
+}
+
+void handshake::begin_legacy()
+{
+    if (mechanism_->name() != "NULL" || state_.local.must_authenticate)
+        return fail(handshake_error::unsupported_version);
+    const auto version = greeting_.version();
+    const bool zmtp2 = version == greeted_version::revision_1;
+    state_.remote.major = zmtp2 ? 2 : 1;
+    state_.remote.unversioned = version == greeted_version::unversioned;
+    identities_.emplace(
+        zmtp2 ? framing::zmtp2 : framing::zmtp1,
+        std::min(max_routing_id_bytes, command_limit_bytes(state_.local.max_message_bytes)));
+    const auto own_id = as_bytes(state_.local.routing_id);
+    if (state_.remote.unversioned) {
+        append_bytes(output_, own_id); // the signature was the header of this frame
+        feed_identity(greeting_.first_frame_bytes());
+        return;
+    }
+    state_.remote.socket_type = greeting_.peer_socket_type();
+    identities_->append_own(output_, own_id);
+}
+
+std::size_t handshake::feed_identity(std::span<const std::byte> bytes)
+{
+    const auto taken = identities_->feed(bytes);
+    if (identities_->refused())
+        fail(handshake_error::invalid_metadata);
+    else if (identities_->complete())
+        state_.remote.routing_id = identities_->routing_id();
     return taken;
 }
 
@@ -106,6 +145,7 @@ void handshake::fail(handshake_error error)
 {
     error_ = error;
     reader_.next();
+    identities_.reset();
 }
 
 } // namespace zlink::engine

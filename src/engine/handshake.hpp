@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "engine/command.hpp"
 #include "engine/greeting.hpp"
 #include "engine/handshake_error.hpp"
+#include "engine/identity_exchange.hpp"
 #include "engine/mechanism.hpp"
 #include "engine/peer.hpp"
 
@@ -18,7 +20,9 @@ namespace zlink::engine {
 /// Upper limit for the body of a handshake command, whatever ZMQ_MAXMSGSIZE allows.
 inline constexpr std::size_t max_handshake_command_bytes = 64 * 1024;
 
-/// The opening of a ZMTP 3.x connection: greetings, then the commands of a security mechanism.
+/// The opening of a connection: greetings, then the commands of a security mechanism; with peers
+/// older than ZMTP 3.0, which have none, an exchange of routing ids. Such peers are refused with
+/// `unsupported_version` by any mechanism but NULL, and when they would have to be authenticated.
 ///
 /// A state machine over bytes. Its owner moves bytes between it and a connection: call `start()`,
 /// send what `output()` holds and report it with `consume_output()`, hand what arrives to `feed()`,
@@ -67,11 +71,17 @@ public:
     const remote_peer& remote() const noexcept { return state_.remote; }
 
     /// Received bytes currently kept because their command is not complete.
-    std::size_t buffered_bytes() const noexcept { return reader_.buffered_bytes(); }
+    std::size_t buffered_bytes() const noexcept
+    {
+        return reader_.buffered_bytes() +
+               (identities_ && !done() ? identities_->buffered_bytes() : 0);
+    }
 
 private:
     std::size_t feed_greeting(std::span<const std::byte> bytes);
     std::size_t feed_command(std::span<const std::byte> bytes);
+    std::size_t feed_identity(std::span<const std::byte> bytes);
+    void begin_legacy();
     void process_command();
     void send_commands();
     void fail(handshake_error error);
@@ -80,6 +90,7 @@ private:
     std::unique_ptr<mechanism> mechanism_;
     greeting greeting_;
     command_reader reader_;
+    std::optional<identity_exchange> identities_; ///< of a peer older than ZMTP 3.0
     std::vector<std::byte> output_;
     handshake_error error_ = handshake_error::none;
 };

@@ -9,12 +9,12 @@ namespace zlink::engine {
 /// it, and do not reconnect on its own account (a connecting endpoint gives up after these).
 enum class handshake_error : std::uint8_t {
     none,
-    unsupported_version,      ///< The peer speaks ZMTP 1.0 or 2.0, or something else altogether.
+    unsupported_version,      ///< The peer is older than the mechanism, or speaks something else.
     mechanism_mismatch,       ///< The peer's greeting names another security mechanism.
     malformed_command,        ///< A command body without a readable name.
     malformed_error_command,  ///< An ERROR command without a readable reason.
     unexpected_command,       ///< A command that does not belong to this state of the handshake.
-    invalid_metadata,         ///< A property list that does not parse, or an Identity > 255 bytes.
+    invalid_metadata,         ///< A property list that does not parse, or an identity > 255 bytes.
     incompatible_socket_type, ///< The peer's Socket-Type may not talk to ours.
     command_too_large,        ///< A handshake frame above the size limit.
     refused_by_peer,          ///< The peer sent ERROR; see `handshake::peer_reason()`.

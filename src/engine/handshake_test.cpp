@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <stdexcept>
 
 #include "engine/script_test.hpp"
@@ -204,28 +205,162 @@ TEST(handshake, ready_without_a_socket_type_is_accepted)
     });
 }
 
-TEST(handshake, peers_of_older_versions_are_not_supported)
+// --- peers older than ZMTP 3.0 ---
+
+/// What a handshake with such a peer has found out.
+handshake_script::check is_peer(int major, bool unversioned, std::string routing_id,
+                                int socket_type)
 {
+    return [=](const handshake& done) {
+        EXPECT_EQ(done.remote().major, major);
+        EXPECT_EQ(done.remote().minor, 0);
+        EXPECT_EQ(done.remote().unversioned, unversioned);
+        EXPECT_EQ(done.remote().routing_id, routing_id);
+        EXPECT_EQ(done.remote().socket_type, socket_type);
+        EXPECT_TRUE(done.remote().properties.empty());
+    };
+}
+
+const std::string named_signature = "ff00000000000000047f"; // for a routing id of 3 bytes
+
+TEST(handshake, an_unversioned_peer_begins_with_its_identity)
+{
+    // The signature has been the header of the own identity frame.
+    for (const auto* first : {"01 00", "01 7f", "ff 0000000000000001 00"})
+        handshake_script({socket_types::dealer, "SRV", -1, {}})
+            .expect(named_signature)
+            .feed(first)
+            .expect("535256")
+            .ends_done(is_peer(1, true, "", -1));
+    for (const auto* first : {"04 00 504552", "ff 0000000000000004 00 504552"})
+        handshake_script({socket_types::dealer, "SRV", -1, {}})
+            .expect(named_signature)
+            .feed(first)
+            .expect("535256")
+            .ends_done(is_peer(1, true, "PER", -1));
     handshake_script(local(socket_types::dealer))
         .expect(signature)
-        .feed("01")
-        .ends_failed(handshake_error::unsupported_version);
-    handshake_script(local(socket_types::dealer))
-        .expect(signature)
-        .feed(text_hex("H"))
-        .ends_failed(handshake_error::unsupported_version);
-    handshake_script(local(socket_types::dealer))
-        .expect(signature)
-        .feed("ff0000000000000001 00")
-        .ends_failed(handshake_error::unsupported_version);
-    for (const auto* revision : {"00", "01"}) {
-        handshake_script(local(socket_types::dealer))
-            .expect(signature)
+        .feed("01 00")
+        .ends_done(is_peer(1, true, "", -1));
+}
+
+TEST(handshake, a_peer_of_revision_0_has_a_greeting_and_frames_of_1_0)
+{
+    for (const auto* identity : {"04 00 504552", "ff 0000000000000004 00 504552"})
+        handshake_script({socket_types::dealer, "SRV", -1, {}})
+            .expect(named_signature)
             .feed(signature)
             .expect("03")
-            .feed(revision)
-            .ends_failed(handshake_error::unsupported_version);
+            .feed("00")
+            .expect("05")
+            .feed("06")
+            .expect("0400535256")
+            .feed(identity)
+            .ends_done(is_peer(1, false, "PER", 6));
+}
+
+TEST(handshake, a_peer_of_revision_1_has_a_greeting_and_frames_of_2_0)
+{
+    for (const auto* identity : {"00 03 504552", "02 0000000000000003 504552", "fd 03 504552"})
+        handshake_script({socket_types::dealer, "SRV", -1, {}})
+            .expect(named_signature)
+            .feed(signature)
+            .expect("03")
+            .feed("01")
+            .expect("05")
+            .feed("06")
+            .expect("0003535256")
+            .feed(identity)
+            .ends_done(is_peer(2, false, "PER", 6));
+}
+
+TEST(handshake, every_socket_type_meets_older_peers_of_any_type)
+{
+    // Their types are not checked: those peers do not check ours either.
+    for (const auto& row : ready_frames) {
+        SCOPED_TRACE(row.socket_type);
+        const std::string type = to_hex(std::array{static_cast<std::byte>(row.socket_type)});
+        for (const auto* peer_type : {"00", "07", "ff"})
+            handshake_script(local(row.socket_type))
+                .expect(signature)
+                .feed(signature + "01")
+                .expect("03" + type)
+                .feed(peer_type)
+                .expect("0000")
+                .feed("0000")
+                .ends_done();
     }
+}
+
+TEST(handshake, identities_of_older_peers_have_a_limit)
+{
+    const std::string longest(510, '6');
+    handshake_script(local(socket_types::router))
+        .expect(signature)
+        .feed("ff 0000000000000100 00" + longest)
+        .ends_done(is_peer(1, true, std::string(255, 'f'), -1));
+    handshake_script(local(socket_types::router))
+        .expect(signature)
+        .feed(signature + "01")
+        .expect("0306")
+        .feed("05")
+        .expect("0000")
+        .feed("00ff" + longest)
+        .ends_done(is_peer(2, false, std::string(255, 'f'), 5));
+    for (const auto* header : {"ff 0000000000000101 00", "ff ffffffffffffffff 00"})
+        handshake_script(local(socket_types::router))
+            .expect(signature)
+            .feed(header)
+            .ends_failed(handshake_error::invalid_metadata);
+    for (const auto* header : {"02 0000000000000100", "02 ffffffffffffffff"})
+        handshake_script(local(socket_types::router))
+            .expect(signature)
+            .feed(signature + "01")
+            .expect("0306")
+            .feed("05")
+            .expect("0000")
+            .feed(header)
+            .ends_failed(handshake_error::invalid_metadata);
+    // ZMQ_MAXMSGSIZE holds for them as for any frame.
+    handshake_script({socket_types::router, "", 2, {}})
+        .expect(signature)
+        .feed("04 00")
+        .ends_failed(handshake_error::invalid_metadata);
+}
+
+TEST(handshake, a_frame_of_zmtp_1_0_is_never_empty)
+{
+    handshake_script(local(socket_types::pull))
+        .expect(signature)
+        .feed("00")
+        .ends_failed(handshake_error::invalid_metadata);
+    handshake_script(local(socket_types::pull))
+        .expect(signature)
+        .feed("ff 0000000000000000 00")
+        .ends_failed(handshake_error::invalid_metadata);
+    handshake_script(local(socket_types::pull))
+        .expect(signature)
+        .feed(signature + "00")
+        .expect("0307")
+        .feed("08")
+        .expect("0100")
+        .feed("00")
+        .ends_failed(handshake_error::invalid_metadata);
+}
+
+TEST(handshake, older_peers_cannot_be_authenticated)
+{
+    local_peer strict = local(socket_types::pull);
+    strict.must_authenticate = true;
+    handshake_script(strict).expect(signature).feed("01").ends_failed(
+        handshake_error::unsupported_version);
+    for (const auto* revision : {"00", "01"})
+        handshake_script(strict)
+            .expect(signature)
+            .feed(signature + revision)
+            .expect("0307")
+            .feed("08")
+            .ends_failed(handshake_error::unsupported_version);
 }
 
 TEST(handshake, another_mechanism_is_a_mismatch_and_gets_no_ready)
@@ -399,6 +534,22 @@ TEST(handshake, mechanisms_may_take_several_steps)
         .ends_done([](const handshake& done) {
             EXPECT_EQ(done.remote().socket_type, socket_types::router);
         });
+}
+
+TEST(handshake, no_other_mechanism_serves_older_peers)
+{
+    const auto secure = [] {
+        return std::make_unique<handshake>(local(socket_types::dealer),
+                                           std::make_unique<two_step_mechanism>());
+    };
+    handshake_script(secure).expect(signature).feed("01").ends_failed(
+        handshake_error::unsupported_version);
+    handshake_script(secure)
+        .expect(signature)
+        .feed(signature + "01")
+        .expect("0305")
+        .feed("06")
+        .ends_failed(handshake_error::unsupported_version);
 }
 
 TEST(handshake, consuming_more_than_there_is_empties_the_output)

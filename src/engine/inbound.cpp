@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/inbound.hpp"
 
+#include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic_commands.hpp"
 
@@ -17,15 +18,72 @@ constexpr std::size_t large_body_bytes = 8 * 1024;
 /// What is read along with the rest of a large body: the next header, and little that must move.
 constexpr std::size_t read_after_body_bytes = 2 * 1024;
 
+bool keeps(kept_commands which, traffic_command_kind kind) noexcept
+{
+    switch (kind) {
+    case traffic_command_kind::subscribe:
+    case traffic_command_kind::cancel:
+        return which == kept_commands::subscriptions;
+    case traffic_command_kind::join:
+    case traffic_command_kind::leave:
+        return which == kept_commands::groups;
+    default:
+        return false;
+    }
+}
+
+using zmtp1::decoded;
+
+// Decoders of frame headers. accept() is called once for each frame that goes on: it makes its
+// header one of ZMTP 3, with as many bytes or fewer in the same place, and returns how many bytes
+// are left over in front.
+
+struct zmtp3_codec {
+    static constexpr bool has_commands = true;
+    static decoded decode(const std::byte* at, std::size_t bytes, zmtp3::frame_header& header)
+    {
+        return zmtp3::decode_header(at, bytes, header) ? decoded::header : decoded::incomplete;
+    }
+    static std::size_t accept(std::byte*, const zmtp3::frame_header&) { return 0; }
+};
+
+struct zmtp2_codec : zmtp3_codec {
+    static constexpr bool has_commands = false;
+    static std::size_t accept(std::byte* at, const zmtp3::frame_header& header)
+    {
+        // What means a command today is a bit without meaning.
+        at[0] = static_cast<std::byte>(header.flags & (zmtp3::flag_more | zmtp3::flag_long));
+        return 0;
+    }
+};
+
+struct zmtp1_codec {
+    static constexpr bool has_commands = false;
+    static decoded decode(const std::byte* at, std::size_t bytes, zmtp3::frame_header& header)
+    {
+        return zmtp1::decode_header(at, bytes, header);
+    }
+    static std::size_t accept(std::byte* at, const zmtp3::frame_header& header)
+    {
+        if (header.header_bytes == zmtp3::short_header_bytes) {
+            zmtp3::encode_header(at, header.flags, header.body_bytes);
+            return 0;
+        }
+        // The length is counted without the flags now, and stays where it is.
+        zmtp3::encode_long_header(at + 1, header.flags, header.body_bytes);
+        return zmtp1::long_header_bytes - zmtp3::long_header_bytes;
+    }
+};
+
 } // namespace
 
-inbound::inbound(base::channel& to, std::int64_t max_message_bytes, bool keep_subscriptions,
+inbound::inbound(base::channel& to, std::int64_t max_message_bytes, kept_commands keep,
                  command_handler& commands) noexcept
-    : to_(to),
+    : decoder(to),
       commands_(commands),
       max_message_bytes_(max_message_bytes < 0 ? UINT64_MAX
                                                : static_cast<std::uint64_t>(max_message_bytes)),
-      keep_subscriptions_(keep_subscriptions),
+      keep_(keep),
       read_bytes_(smallest_read_bytes)
 {}
 
@@ -40,12 +98,34 @@ void inbound::reset() noexcept
         std::exchange(body_, nullptr)->drop_reference();
     have_ = needed_ = 0;
     in_message_ = false;
+    ++reset_count_;
+    publish();
     to_.queue.rollback();
 }
 
-int inbound::prepare(iovec (&space)[2]) noexcept
+void inbound::publish() noexcept
 {
-    int count = 0;
+    if (std::exchange(marked_, false))
+        wake_consumer_ |= to_.queue.publish();
+}
+
+bool inbound::append(std::uint8_t flags, std::span<const std::byte> body) noexcept
+{
+    std::byte* const at = to_.queue.reserve(zmtp3::long_header_bytes + body.size());
+    if (!at)
+        return false;
+    const std::size_t header_bytes = zmtp3::encode_header(at, flags, body.size());
+    if (!body.empty()) // memcpy must not see null
+        std::memcpy(at + header_bytes, body.data(), body.size());
+    to_.queue.advance(header_bytes + body.size());
+    end_of_frame(false);
+    publish();
+    return true;
+}
+
+int inbound::prepare(std::span<iovec> space) noexcept
+{
+    std::size_t count = 0;
     std::size_t want = read_bytes_;
     if (body_) {
         space[count++] = {body_->data + body_filled_, body_bytes_ - body_filled_};
@@ -58,7 +138,7 @@ int inbound::prepare(iovec (&space)[2]) noexcept
         return 0;
     offered_ = std::min(to_.queue.room() - have_, std::max(want, least - have_));
     space[count++] = {tail + have_, offered_};
-    return count;
+    return static_cast<int>(count);
 }
 
 inbound_error inbound::received(std::size_t bytes)
@@ -79,16 +159,14 @@ inbound_error inbound::received(std::size_t bytes)
     }
     have_ += bytes;
     const inbound_error error = walk();
-    if (marked_) {
-        marked_ = false;
-        wake_consumer_ |= to_.queue.publish();
-    }
+    publish();
     return error;
 }
 
 bool inbound::envelope_allows(std::uint64_t body_bytes, bool more) noexcept
 {
     constexpr std::uint64_t number_bytes = 4;
+    constexpr std::uint64_t max_group_bytes = 255;
     switch (envelope_) {
     case envelope::start:
         envelope_ = body_bytes == 0 ? envelope::body : envelope::after_number;
@@ -100,6 +178,12 @@ bool inbound::envelope_allows(std::uint64_t body_bytes, bool more) noexcept
         if (!more)
             envelope_ = envelope::start;
         return true;
+    case envelope::group:
+        envelope_ = envelope::after_group;
+        return more && body_bytes <= max_group_bytes;
+    case envelope::after_group:
+        envelope_ = envelope::group;
+        return !more;
     case envelope::any:
         break;
     }
@@ -137,18 +221,35 @@ bool inbound::finish_body() noexcept
 
 inbound_error inbound::walk()
 {
+    switch (framing_) {
+    case framing::zmtp1:
+        return walk_frames<zmtp1_codec>();
+    case framing::zmtp2:
+        return walk_frames<zmtp2_codec>();
+    case framing::zmtp3:
+        break;
+    }
+    return walk_frames<zmtp3_codec>();
+}
+
+template <class Codec>
+inbound_error inbound::walk_frames()
+{
     base::byte_queue& queue = to_.queue;
     needed_ = 0;
     while (have_) {
         zmtp3::frame_header header;
         std::byte* const at = queue.tail();
-        if (!zmtp3::decode_header(at, have_, header))
+        const decoded found = Codec::decode(at, have_, header);
+        if (found == decoded::incomplete)
             break;
+        if (found == decoded::no_frame)
+            return inbound_error::no_frame;
         if (header.body_bytes > max_message_bytes_)
             return inbound_error::too_large;
         const bool complete =
             header.body_bytes <= have_ - header.header_bytes && have_ >= header.header_bytes;
-        const bool command = (header.flags & zmtp3::flag_command) != 0;
+        const bool command = Codec::has_commands && (header.flags & zmtp3::flag_command) != 0;
         if (complete) {
             const std::size_t bytes = header.header_bytes + header.body_bytes;
             have_ -= bytes;
@@ -156,20 +257,24 @@ inbound_error inbound::walk()
                 if (envelope_ != envelope::any &&
                     !envelope_allows(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
                     return inbound_error::bad_envelope;
-                queue.advance(bytes);
+                const std::size_t left_over = Codec::accept(at, header);
+                if (left_over && !queue.skip(left_over))
+                    return inbound_error::out_of_memory;
+                queue.advance(bytes - left_over);
                 end_of_frame((header.flags & zmtp3::flag_more) != 0);
                 continue;
             }
             const std::span<const std::byte> body(at + header.header_bytes, header.body_bytes);
-            const auto kind = parse_traffic_command(body).kind;
-            if (keep_subscriptions_ &&
-                (kind == traffic_command_kind::subscribe || kind == traffic_command_kind::cancel)) {
+            if (keeps(keep_, parse_traffic_command(body).kind)) {
                 // Between the frames of a message it becomes visible together with them.
                 queue.advance(bytes);
                 end_of_frame(in_message_);
                 continue;
             }
+            const unsigned resets = reset_count_;
             commands_.on_command(body);
+            if (resets != reset_count_)
+                return inbound_error::none; // the connection was given up: nothing is left
             if (!queue.skip(bytes))
                 return inbound_error::out_of_memory;
             continue;
@@ -186,7 +291,10 @@ inbound_error inbound::walk()
             return inbound_error::bad_envelope;
         if (!begin_body(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
             return inbound_error::out_of_memory;
-        queue.advance(header.header_bytes);
+        const std::size_t left_over = Codec::accept(at, header);
+        if (left_over && !queue.skip(left_over))
+            return inbound_error::out_of_memory;
+        queue.advance(header.header_bytes - left_over);
         body_filled_ = have_ - header.header_bytes;
         std::memcpy(body_->data, at + header.header_bytes, body_filled_);
         have_ = 0;

@@ -5,6 +5,8 @@
 #include "engine/conflate.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <new>
 
 namespace zlink::engine {
 namespace {
@@ -20,11 +22,10 @@ constexpr int batches_per_turn = 16;
 
 void outbound::attach(transport::stream& to, std::span<const std::byte> first)
 {
-    attach(to, first, nullptr, nullptr);
+    attach(to, first, {});
 }
 
-void outbound::attach(transport::stream& to, std::span<const std::byte> first, translator translate,
-                      const void* context)
+void outbound::attach(transport::stream& to, std::span<const std::byte> first, const encoding& how)
 {
     std::lock_guard lock(mutex_);
     from_.queue.wake(); // no direct write before what is queued has gone
@@ -34,8 +35,7 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first, t
     staged_.assign(first.begin(), first.end());
     staged_sent_ = 0;
     control_.clear();
-    translate_ = translate;
-    context_ = context;
+    encoding_ = how;
 }
 
 void outbound::detach()
@@ -52,7 +52,9 @@ void outbound::detach()
     newest_.reset();
     end_duty();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
-    if (!translate_)
+    if (encoding_)
+        batch_.clear();
+    else
         drop_partial_message();
     rest_is_void_ |= std::exchange(rest_expected_, false);
     drop_void_rest();
@@ -71,6 +73,7 @@ bool outbound::discard()
     }
     queue.unsend();
     newest_.reset();
+    batch_.clear();
     from_.newest.take();
     const bool wake_producer = from_.flow.set_taken(queue.published_messages() + passed_by_);
     return from_.flow.report() || wake_producer;
@@ -108,10 +111,20 @@ outbound::outcome outbound::drain_directly()
     return result;
 }
 
+outbound::outcome outbound::drain_and_end_duty()
+{
+    std::lock_guard lock(mutex_);
+    const bool was_on_duty = std::exchange(on_duty_, false);
+    from_.queue.take_recall();
+    if (!was_on_duty || blocked_)
+        return {}; // whoever has ended the duty sees to the rest
+    return drain_locked(batches_per_turn);
+}
+
 bool outbound::begin_duty()
 {
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || translate_ || !base::has_heavy_fence())
+    if (!to_ || blocked_ || !encoding_.batches || !base::has_heavy_fence())
         return false;
     return on_duty_ = true;
 }
@@ -123,8 +136,8 @@ void outbound::end_duty()
         from_.queue.recall();
 }
 
-// By the I/O thread: unless all is written it goes on with what is left, and the duty of the sending
-// thread is over; nobody would look after it while the connection is blocked.
+// By the I/O thread: unless all is written it goes on with what is left, and the duty of the
+// sending thread is over; nobody would look after it while the connection is blocked.
 outbound::outcome outbound::drain_from_io_thread()
 {
     const outcome result = drain_locked(batches_per_turn);
@@ -135,7 +148,9 @@ outbound::outcome outbound::drain_from_io_thread()
 
 outbound::outcome outbound::collect()
 {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return {status::written, false}; // the sending thread is at it
     if (blocked_ || !on_duty_)
         return {status::idle, false};
     const std::uint64_t position = from_.queue.published_position();
@@ -148,18 +163,22 @@ bool outbound::drained()
 {
     std::lock_guard lock(mutex_);
     return from_.queue.send_position() == from_.queue.published_position() &&
-           staged_sent_ == staged_.size() && !newest_ && !from_.newest.filled();
+           staged_sent_ == staged_.size() && batch_.empty() && !newest_ && !from_.newest.filled();
 }
 
 std::size_t outbound::write_through(const iovec (&frame)[2])
 {
     base::byte_queue& queue = from_.queue;
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || translate_ || !control_.empty() || staged_sent_ != staged_.size())
+    if (!to_ || blocked_ || (encoding_ && !encoding_.headless) || !batch_.empty() ||
+        !control_.empty() || staged_sent_ != staged_.size())
         return 0;
     if (on_duty_ ? queue.send_position() != queue.published_position() : !queue.wake())
         return 0;
-    const transport::io_result result = to_->write_some(frame, 2);
+    transport::io_result result =
+        encoding_.headless ? to_->write_some(frame + 1, 1) : to_->write_some(frame, 2);
+    if (encoding_.headless && result.bytes != 0)
+        result.bytes += frame[0].iov_len; // as if
     const std::size_t total = frame[0].iov_len + frame[1].iov_len;
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
     // wakes the consumer as any other; a broken connection is found by the next write.
@@ -210,14 +229,29 @@ outbound::status outbound::write_newest()
     return status::idle;
 }
 
-// Translates the next message; false if there is none.
-bool outbound::stage_next()
+outbound::status outbound::write_batch_now() noexcept
+{
+    const transport::io_result result = batch_.write_to(*to_);
+    if (result.failed()) {
+        error_ = result.error;
+        return status::failed;
+    }
+    return batch_.empty() ? status::idle : status::blocked;
+}
+
+// Encodes the next message of the queue; false if there is none.
+bool outbound::encode_message()
 {
     base::byte_queue& queue = from_.queue;
-    bool more = false;
+    bool more = true;
     bool any = false;
-    while (queue.load()) {
+    while (more && queue.load()) {
         any = true;
+        if (queue.head().is_continuation) {
+            batch_.append_body({queue.read_begin(), queue.read_end()}, queue.head().owner);
+            queue.consume_body();
+            break;
+        }
         zmtp3::frame_header header;
         zmtp3::decode_header(queue.read_begin(),
                              static_cast<std::size_t>(queue.read_end() - queue.read_begin()),
@@ -227,20 +261,50 @@ bool outbound::stage_next()
         const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
         if (apart)
             queue.load();
-        translate_(staged_, header.flags, {queue.read_begin(), header.body_bytes}, position,
-                   context_);
+        encoding_.translate(batch_,
+                            {header.flags,
+                             {queue.read_begin(), static_cast<std::size_t>(header.body_bytes)},
+                             apart ? queue.head().owner : nullptr,
+                             position},
+                            encoding_.context);
         if (apart)
             queue.consume_body();
         else
             queue.consume(header.body_bytes);
         more = (header.flags & zmtp3::flag_more) != 0;
-        if (!more)
-            break;
     }
     queue.unsend(); // the other cursor follows
-    if (any)
-        wake_translated_ |= from_.flow.add_taken(1);
     return any;
+}
+
+// The same for a message that replaces others.
+void outbound::encode_newest()
+{
+    const base::buffer_ref newest = from_.newest.take();
+    if (!newest)
+        return;
+    const copied_frame frame = view_frame(*newest.get());
+    encoding_.translate(batch_,
+                        {frame.flags, frame.body, newest.get(), from_.queue.published_position()},
+                        encoding_.context);
+}
+
+// Fills the batch with what there is.
+outbound::status outbound::encode_batch() noexcept
+{
+    drop_void_rest();
+    try {
+        while (!batch_.full() && encode_message()) {
+            rest_expected_ = false;
+            count_taken();
+        }
+        if (batch_.empty())
+            encode_newest();
+    } catch (const std::bad_alloc&) {
+        error_ = ENOMEM;
+        return status::failed;
+    }
+    return status::idle;
 }
 
 outbound::outcome outbound::drain_locked(int batches)
@@ -252,8 +316,8 @@ outbound::outcome outbound::drain_locked(int batches)
     }
     base::byte_queue& queue = from_.queue;
     for (;;) {
-        if (!control_.empty() && staged_.empty() && !newest_ &&
-            (translate_ || queue.at_boundary())) {
+        if (!control_.empty() && staged_.empty() && !newest_ && batch_.empty() &&
+            (encoding_ || queue.at_boundary())) {
             staged_.swap(control_);
             staged_sent_ = 0;
         }
@@ -268,12 +332,30 @@ outbound::outcome outbound::drain_locked(int batches)
                 break;
             continue; // a control frame may be waiting for this boundary
         }
-        if (translate_) {
-            if (stage_next())
+        if (!batch_.empty()) {
+            result.state = write_batch_now();
+            if (result.state != status::idle)
+                break;
+        }
+        if (encoding_) {
+            if (batches == 0 &&
+                (queue.published_position() != queue.send_position() || from_.newest.filled())) {
+                result.state = status::pending;
+                break;
+            }
+            result.state = encode_batch();
+            if (result.state == status::failed)
+                break;
+            if (!batch_.empty()) {
+                --batches;
                 continue;
-            result.wake_producer |= std::exchange(wake_translated_, false);
+            }
             result.wake_producer |= from_.flow.report();
-            if (queue.sleep())
+            if (on_duty_) {
+                result.state = status::written;
+                break;
+            }
+            if (queue.sleep() && !(from_.newest.filled() && queue.wake()))
                 break;
             continue;
         }
@@ -304,6 +386,7 @@ outbound::outcome outbound::drain_locked(int batches)
             break;
         }
         rest_expected_ = false;
+        counted_until_ = queue.send_position() + batch.bytes;
         result.wake_producer |= from_.flow.set_taken(batch.messages + passed_by_);
         const transport::io_result written =
             to_->write_some(entries, static_cast<int>(batch.count));
@@ -318,6 +401,7 @@ outbound::outcome outbound::drain_locked(int batches)
             break;
         }
     }
+    result.wake_producer |= std::exchange(wake_producer_, false);
     blocked_ = result.state == status::blocked;
     return result;
 }
@@ -329,9 +413,23 @@ void outbound::drop_void_rest()
     if (!rest_is_void_ || !queue.at_boundary() || !queue.load())
         return;
     rest_is_void_ = false;
-    if (queue.head().is_continuation)
+    if (queue.head().is_continuation) {
         queue.consume_body();
+        count_taken();
+    }
     queue.unsend();
+}
+
+// The message that ends at read_begin(), unless it was counted with a batch.
+void outbound::count_taken() noexcept
+{
+    const std::uint64_t position = from_.queue.read_position();
+    if (position <= counted_until_)
+        return;
+    counted_until_ = position;
+    // A batch may have been counted together with the newest messages behind it.
+    if (from_.flow.taken() < from_.queue.published_messages() + passed_by_)
+        wake_producer_ |= from_.flow.add_taken(1);
 }
 
 // Walks over the frames from the last known boundary to the message that was being written.
@@ -345,6 +443,7 @@ void outbound::drop_partial_message()
         if (queue.head().is_continuation) {
             queue.consume_body();
             in_message = false;
+            count_taken();
             continue;
         }
         zmtp3::frame_header header;
@@ -359,6 +458,8 @@ void outbound::drop_partial_message()
             queue.consume(header.body_bytes);
         }
         in_message = (header.flags & zmtp3::flag_more) != 0;
+        if (!in_message)
+            count_taken();
     }
     queue.unsend();
 }

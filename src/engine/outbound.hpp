@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/flow.hpp"
+#include "engine/encoding.hpp"
 #include "transport/stream.hpp"
 
 #include <cstddef>
@@ -37,21 +38,15 @@ public:
         bool wake_producer = false; ///< the producer waits for room, and there is some now
     };
 
-    /// Frames that are not sent as they lie in the channel pass through a translator, one message
-    /// at a time: it appends what is to be sent (nothing = drop) to `out`.
-    using translator = void (*)(std::vector<std::byte>& out, std::uint8_t flags,
-                                std::span<const std::byte> body, std::uint64_t position,
-                                const void* context);
-
     explicit outbound(base::channel& from) noexcept : from_(from) {}
 
     /// I/O thread. Begins to write to `to`, `first` before anything else.
     void attach(transport::stream& to, std::span<const std::byte> first);
-    /// I/O thread. As attach(), but messages go through `translate`.
-    void attach(transport::stream& to, std::span<const std::byte> first, translator translate,
-                const void* context);
+    /// I/O thread. As attach(), for a connection that takes something else than the frames of the
+    /// channel.
+    void attach(transport::stream& to, std::span<const std::byte> first, const encoding& how);
     /// I/O thread. The connection has gone; a message half written to it is dropped, what was not
-    /// begun stays for the next one.
+    /// begun stays for the next one. (With an encoding the messages of one batch count as begun.)
     void detach();
     /// I/O thread. Drops all that is queued; true if the producer waits for room.
     bool discard();
@@ -66,6 +61,8 @@ public:
     /// commit_on_duty(); false if that is not possible now. While it lasts, collect() has to be
     /// called again and again.
     bool begin_duty();
+    /// Sending thread. Writes what it has left, and ends its duty if it is on any.
+    outcome drain_and_end_duty();
     /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything
     /// since the last time, so that its next commit is announced again.
     outcome collect();
@@ -82,8 +79,12 @@ private:
     outcome drain_locked(int batches);
     status write_staged();
     status write_newest();
-    bool stage_next();
+    status write_batch_now() noexcept;
+    bool encode_message();
+    void encode_newest();
+    status encode_batch() noexcept;
     void drop_void_rest();
+    void count_taken() noexcept;
     void drop_partial_message();
 
     base::channel& from_;
@@ -105,9 +106,10 @@ private:
     base::buffer_ref newest_; ///< the message from the channel's slot that is being written
     std::size_t newest_sent_ = 0;
     std::vector<std::byte> control_;
-    translator translate_ = nullptr;
-    const void* context_ = nullptr;
-    bool wake_translated_ = false;
+    encoding encoding_;
+    write_batch batch_;               ///< what comes next, if there is an encoding
+    bool wake_producer_ = false;      ///< it waits for room, and there is some now
+    std::uint64_t counted_until_ = 0; ///< messages up to this position count as taken
 };
 
 } // namespace zlink::engine

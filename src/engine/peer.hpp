@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/framing.hpp"
 #include "engine/handshake_error.hpp"
 #include "engine/metadata.hpp"
 
@@ -25,14 +26,19 @@ struct local_peer {
     std::string routing_id;              ///< At most 255 bytes, may be empty.
     std::int64_t max_message_bytes = -1; ///< ZMQ_MAXMSGSIZE; -1 = unlimited. Frame bodies.
     std::vector<property> properties;    ///< Application (X-) properties, in any order.
+    /// Refuse peers older than ZMTP 3.0, who cannot be authenticated.
+    bool must_authenticate = false;
 };
 
 /// What the other side announced; complete once the handshake is done.
 struct remote_peer {
-    std::uint8_t major = 0; ///< Effective protocol version: 3.0 or 3.1, also for later peers.
+    std::uint8_t major = 0; ///< Effective protocol version: 1.0, 2.0, 3.0 or 3.1 (later peers too).
     std::uint8_t minor = 0;
-    int socket_type = -1;             ///< ZMQ_* number, or -1 if it announced none.
-    std::string routing_id;           ///< At most 255 bytes; empty if it announced none.
+    /// A peer of ZMTP 1.0 that greets nobody: as a subscriber it chooses by itself among all
+    /// messages, and sends no subscriptions.
+    bool unversioned = false;
+    int socket_type = -1;   ///< ZMQ_* number, or -1 if it announced none. Not checked before 3.0.
+    std::string routing_id; ///< At most 255 bytes; empty if it announced none.
     std::vector<property> properties; ///< Everything received, in order; the first of a name wins.
 };
 
@@ -45,5 +51,11 @@ void append_local_metadata(std::vector<std::byte>& out, const local_peer& local)
 /// without Socket-Type is accepted.
 handshake_error accept_remote_metadata(std::span<const std::byte> list, const local_peer& local,
                                        remote_peer& remote);
+
+/// The framing to speak with a peer.
+inline framing framing_for(const remote_peer& remote) noexcept
+{
+    return remote.major >= 3 ? framing::zmtp3 : remote.major == 2 ? framing::zmtp2 : framing::zmtp1;
+}
 
 } // namespace zlink::engine

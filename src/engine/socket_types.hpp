@@ -28,6 +28,7 @@ inline constexpr int radio = 14;
 inline constexpr int dish = 15;
 inline constexpr int gather = 16;
 inline constexpr int scatter = 17;
+inline constexpr int dgram = 18; // no ZMTP
 inline constexpr int peer = 19;
 inline constexpr int channel = 20;
 } // namespace socket_types

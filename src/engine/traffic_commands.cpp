@@ -135,14 +135,4 @@ void append_traffic_command(std::vector<std::byte>& out, const traffic_command& 
     write_traffic_command(std::span(out).subspan(begin), command);
 }
 
-void append_subscription_message(std::vector<std::byte>& out, bool subscribe,
-                                 std::span<const std::byte> topic)
-{
-    std::byte header[zmtp3::max_header_bytes];
-    const auto header_bytes = zmtp3::encode_header(header, 0, std::uint64_t{1} + topic.size());
-    append_bytes(out, std::span(header, header_bytes));
-    out.push_back(static_cast<std::byte>(subscribe));
-    append_bytes(out, topic);
-}
-
 } // namespace zlink::engine

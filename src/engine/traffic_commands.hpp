@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-/// Commands that travel between messages once the handshake is done, and the older encoding of
-/// subscriptions as messages.
+/// Commands that travel between messages once the handshake is done.
 ///
 /// Thread safety: pure functions on caller memory.
 /// Errors: values; only memory exhaustion of a vector throws (std::bad_alloc).
@@ -53,10 +52,5 @@ std::size_t write_traffic_command(std::span<std::byte> out,
 
 /// Appends the frame to `out`; nothing for `other`.
 void append_traffic_command(std::vector<std::byte>& out, const traffic_command& command);
-
-/// Appends the frame by which peers of ZMTP 3.0 and 2.0 are told of a subscription: a message of
-/// byte 1 (subscribe) or 0 (cancel) and the topic.
-void append_subscription_message(std::vector<std::byte>& out, bool subscribe,
-                                 std::span<const std::byte> topic);
 
 } // namespace zlink::engine

@@ -134,25 +134,5 @@ TEST(traffic_commands, appending_keeps_what_is_there)
     EXPECT_EQ(to_hex(out), "0102040504504f4e47");
 }
 
-std::string subscription_message(bool subscribe, std::string_view topic_hex)
-{
-    const auto topic = hex(topic_hex);
-    std::vector<std::byte> out;
-    append_subscription_message(out, subscribe, topic);
-    return to_hex(out);
-}
-
-TEST(traffic_commands, subscriptions_for_older_peers_are_messages)
-{
-    EXPECT_EQ(subscription_message(true, text_hex("topic")), "000601746f706963");
-    EXPECT_EQ(subscription_message(false, text_hex("topic")), "000600746f706963");
-    EXPECT_EQ(subscription_message(true, ""), "000101");
-    EXPECT_EQ(subscription_message(true, repeated("54", 300)),
-              "02000000000000012d01" + repeated("54", 300));
-    EXPECT_EQ(subscription_message(true, repeated("54", 254)), "00ff01" + repeated("54", 254));
-    EXPECT_EQ(subscription_message(true, repeated("54", 255)),
-              "02000000000000010001" + repeated("54", 255));
-}
-
 } // namespace
 } // namespace zlink::test

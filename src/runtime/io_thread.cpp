@@ -1,10 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io_thread.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <sched.h>
+#include <sys/resource.h>
 
 namespace zlink::runtime {
+
+namespace {
+
+// What the system refuses is left as it is: these are wishes.
+void pin(const thread_settings& settings)
+{
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    for (const int cpu : settings.cpus)
+        if (cpu < CPU_SETSIZE)
+            CPU_SET(static_cast<unsigned>(cpu), &cpus);
+    if (CPU_COUNT(&cpus) != 0)
+        pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
+}
+
+void schedule(const thread_settings& settings)
+{
+    if (settings.scheduling_policy < 0 && settings.priority < 0)
+        return;
+    int policy = 0;
+    sched_param parameters{};
+    pthread_getschedparam(pthread_self(), &policy, &parameters);
+    if (settings.scheduling_policy >= 0)
+        policy = settings.scheduling_policy;
+    const bool real_time = policy == SCHED_FIFO || policy == SCHED_RR;
+    const int least = sched_get_priority_min(policy);
+    parameters.sched_priority = real_time ? std::max(settings.priority, least) : 0;
+    pthread_setschedparam(pthread_self(), policy, &parameters);
+    // Such policies know no priority but the nice value; documented is the best one for any.
+    constexpr int best_nice_value = -20;
+    if (!real_time && settings.priority > 0)
+        ::setpriority(PRIO_PROCESS, 0, best_nice_value); // on Linux: of this thread
+}
+
+} // namespace
 
 int io_thread::start(int index, const thread_settings& settings)
 {
@@ -26,24 +63,8 @@ void* io_thread::run(void* argument)
 {
     auto& self = *static_cast<io_thread*>(argument);
     pthread_setname_np(pthread_self(), self.name_.c_str());
-    const thread_settings& settings = self.settings_;
-    if (!settings.cpus.empty()) {
-        cpu_set_t cpus;
-        CPU_ZERO(&cpus);
-        for (const int cpu : settings.cpus)
-            CPU_SET(static_cast<unsigned>(cpu), &cpus);
-        pthread_setaffinity_np(pthread_self(), sizeof cpus, &cpus);
-    }
-    if (settings.scheduling_policy >= 0 || settings.priority >= 0) {
-        int policy = 0;
-        sched_param parameters{};
-        pthread_getschedparam(pthread_self(), &policy, &parameters);
-        if (settings.scheduling_policy >= 0)
-            policy = settings.scheduling_policy;
-        if (settings.priority >= 0)
-            parameters.sched_priority = settings.priority;
-        pthread_setschedparam(pthread_self(), policy, &parameters);
-    }
+    pin(self.settings_);
+    schedule(self.settings_);
     for (;;) {
         try {
             self.io_.run();
@@ -65,14 +86,19 @@ void io_thread::stop() noexcept
 
 int io_pool::start(int threads, const thread_settings& settings)
 {
-    for (int index = 0; index < threads; ++index) {
-        threads_.push_back(std::make_unique<io_thread>());
-        if (const int error = threads_.back()->start(index, settings)) {
-            threads_.clear();
-            return error;
+    try {
+        for (int index = 0; index < threads; ++index) {
+            threads_.push_back(std::make_unique<io_thread>());
+            if (const int error = threads_.back()->start(index, settings)) {
+                threads_.clear();
+                return error;
+            }
         }
+        return 0;
+    } catch (...) {
+        threads_.clear();
+        throw;
     }
-    return 0;
 }
 
 io_thread* io_pool::choose(std::uint64_t affinity) noexcept

@@ -14,7 +14,7 @@ namespace zlink::runtime {
 
 /// How the threads of a context are set up.
 struct thread_settings {
-    int priority = -1;          ///< -1 = leave it
+    int priority = -1; ///< -1 = leave it; without a real-time policy > 0 = the best nice value
     int scheduling_policy = -1; ///< SCHED_*, -1 = leave it
     std::vector<int> cpus;      ///< allowed CPUs; empty = all
     std::string name_prefix;
@@ -53,7 +53,7 @@ private:
 /// The I/O threads of a context.
 class io_pool {
 public:
-    /// 0 or errno; on failure nothing runs.
+    /// 0 or errno; on failure, also by an exception (memory, descriptors), nothing runs.
     int start(int threads, const thread_settings& settings);
     void stop() noexcept { threads_.clear(); }
     bool empty() const noexcept { return threads_.empty(); }

@@ -19,6 +19,16 @@ std::unique_ptr<core::pattern> make_pull(core::pattern_host& host);
 std::unique_ptr<core::pattern> make_push(core::pattern_host& host);
 std::unique_ptr<core::pattern> make_xpub(core::pattern_host& host);
 std::unique_ptr<core::pattern> make_xsub(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_dgram(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_stream(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_server(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_client(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_radio(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_dish(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_gather(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_scatter(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_peer(core::pattern_host& host);
+std::unique_ptr<core::pattern> make_channel(core::pattern_host& host);
 
 /// An int option that must not be negative; non-zero = on. 0 or EINVAL.
 int read_flag(const void* value, std::size_t bytes, bool& out) noexcept;

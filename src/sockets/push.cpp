@@ -1,31 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sockets/patterns.hpp"
-#include "sockets/policy/load_balancer.hpp"
+#include "sockets/push.hpp"
 
-#include <cerrno>
+#include "sockets/patterns.hpp"
 
 namespace zlink::sockets {
-namespace {
-
-class push final : public core::pattern {
-public:
-    void attach(core::pipe_end& pipe) override { out_.add(pipe); }
-    void writable(core::pipe_end& pipe) override { out_.activate(pipe); }
-    void peer_closed(core::pipe_end& pipe) override { out_.remove(pipe); }
-    void detach(core::pipe_end& pipe) override { out_.remove(pipe); }
-    bool reads_from(const core::pipe_end&) const noexcept override { return false; }
-
-    int send(const core::frame& part) override { return out_.send(part); }
-    int receive(core::frame&) override { return ENOTSUP; }
-    void received() override {}
-    bool can_send() override { return out_.can_send(); }
-    bool can_receive() override { return false; }
-
-private:
-    load_balancer out_;
-};
-
-} // namespace
 
 std::unique_ptr<core::pattern> make_push(core::pattern_host&)
 {

@@ -52,7 +52,10 @@ public:
             return EFSM;
         if (state_ == state::idle && !find_request())
             return EAGAIN;
-        return in_.peek(part) ? 0 : EAGAIN;
+        if (!in_.peek(part))
+            return EAGAIN;
+        part.flags &= engine::zmtp3::flag_more;
+        return 0;
     }
 
     void received() override
@@ -80,9 +83,19 @@ public:
         case ZMQ_ROUTER_HANDOVER:
         case ZMQ_PROBE_ROUTER:
             return read_flag(value, bytes, ignored);
+        case ZMQ_CONNECT_ROUTING_ID:
+            return bytes && value ? 0 : EINVAL;
+        case ZMQ_ROUTER_RAW:
+            return read_flag(value, bytes, raw_);
         default:
             return EINVAL;
         }
+    }
+
+    // Plain bytes are no requests: all of them are dropped.
+    core::wire_format wire() const noexcept override
+    {
+        return raw_ ? core::wire_format::raw : core::wire_format::zmtp;
     }
 
 private:
@@ -99,6 +112,11 @@ private:
         core::frame part;
         while (core::pipe_end* const pipe = in_.peek(part)) {
             envelope_.clear();
+            if (part.command()) { // not a request: news of a peer that has gone
+                asker_ = nullptr;
+                state_ = state::receiving;
+                return true;
+            }
             while (part.more()) {
                 envelope_.emplace_back(part.text());
                 in_.pop();
@@ -118,6 +136,7 @@ private:
     core::pipe_end* asker_ = nullptr;
     std::vector<std::string> envelope_;
     state state_ = state::idle;
+    bool raw_ = false;
 };
 
 } // namespace

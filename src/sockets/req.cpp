@@ -41,9 +41,11 @@ public:
     int send(const core::frame& part) override
     {
         if (state_ == state::waiting || state_ == state::receiving) {
-            if (!relaxed_ || state_ == state::receiving)
+            if (!relaxed_)
                 return EFSM;
-            abandon();
+            if (!out_.can_send())
+                return EAGAIN; // the reply that is awaited may still come
+            state_ = state::idle;
         }
         if (state_ == state::idle) {
             if (!out_.can_send())
@@ -66,7 +68,10 @@ public:
             return EFSM;
         if (state_ == state::waiting && !find_reply())
             return EAGAIN;
-        return in_.peek(part) ? 0 : EAGAIN;
+        if (!in_.peek(part))
+            return EAGAIN;
+        part.flags &= engine::zmtp3::flag_more;
+        return 0;
     }
 
     void received() override
@@ -83,9 +88,8 @@ public:
     const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override
     {
-        if (state_ == state::waiting && relaxed_)
-            return out_.can_send();
-        return (state_ == state::idle || state_ == state::sending) && out_.can_send();
+        const bool our_turn = state_ == state::idle || state_ == state::sending || relaxed_;
+        return our_turn && out_.can_send();
     }
     bool can_receive() override
     {
@@ -113,7 +117,8 @@ private:
     int send_envelope()
     {
         asked_ = nullptr;
-        if (correlate_) {
+        numbered_ = correlate_;
+        if (numbered_) {
             ++number_;
             const core::frame number{reinterpret_cast<const std::byte*>(&number_), sizeof number_,
                                      nullptr, engine::zmtp3::flag_more};
@@ -123,15 +128,7 @@ private:
         return out_.send(core::frame_of({}, true), &asked_);
     }
 
-    // The peer may still answer: with its pipe gone the answer cannot be taken for another.
-    void abandon()
-    {
-        state_ = state::idle;
-        if (asked_ && !correlate_) {
-            asked_ = nullptr;
-        }
-    }
-
+    /// Late replies, those of others, and the rest of one that is given up.
     void discard_input()
     {
         core::frame part;
@@ -148,8 +145,12 @@ private:
                 in_.skip_message();
                 continue;
             }
+            if (part.command()) { // not a reply: news that there will be none
+                state_ = state::receiving;
+                return true;
+            }
             bool ours = true;
-            if (correlate_) {
+            if (numbered_) {
                 ours = part.more() && part.size == sizeof number_ &&
                        std::memcmp(part.data, &number_, sizeof number_) == 0;
                 if (part.more() && part.size == sizeof number_) {
@@ -181,6 +182,7 @@ private:
     state state_ = state::idle;
     std::uint32_t number_;
     bool correlate_ = false;
+    bool numbered_ = false; ///< the request sent last has a number
     bool relaxed_ = false;
     bool probe_router_ = false;
 };

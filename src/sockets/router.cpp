@@ -1,30 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/patterns.hpp"
 #include "sockets/policy/fair_queue.hpp"
+#include "sockets/policy/peer_table.hpp"
 
 #include <cerrno>
-#include <random>
 #include <string>
-#include <unordered_map>
+#include <utility>
 #include <zmq.h>
 
 namespace zlink::sockets {
 namespace {
 
-struct text_hash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const noexcept
-    {
-        return std::hash<std::string_view>{}(text);
-    }
-};
-
 /// Addresses its peers by routing id: the first part of every message.
 class router final : public core::pattern {
 public:
-    explicit router(core::pattern_host& host)
-        : host_(host), in_(host), next_id_(std::random_device{}())
-    {}
+    explicit router(core::pattern_host& host) : host_(host), in_(host) {}
 
     void attach(core::pipe_end& pipe) override
     {
@@ -38,14 +28,12 @@ public:
     {
         if (!pipe.routing_id.empty())
             return; // the name of a pipe stays over reconnections
-        std::string id = peer.routing_id.empty() ? automatic_id() : peer.routing_id;
-        if (const auto other = peers_.find(id); other != peers_.end()) {
+        std::string id = peer.routing_id.empty() ? peers_.automatic_id() : peer.routing_id;
+        if (core::pipe_end* const older = peers_.find(id)) {
             if (!handover_)
                 return; // the newcomer is heard by nobody
-            core::pipe_end& older = *other->second;
-            leave(older);
-            hear_no_more(older);
-            host_.drop(older);
+            leave(*older);
+            host_.hang_up(*older); // what it has said is still heard
         }
         enter(pipe, std::move(id));
     }
@@ -66,6 +54,8 @@ public:
     {
         if (!in_body_)
             return begin_message(part);
+        if (raw_) [[unlikely]]
+            return send_chunk(part);
         const bool more = part.more();
         if (to_ && !to_->write(part)) {
             to_ = nullptr;
@@ -102,17 +92,21 @@ public:
 
     bool can_send() override
     {
-        if (!mandatory_)
-            return true;
-        for (const auto& [id, pipe] : peers_)
-            if (pipe->can_write())
-                return true;
-        return false;
+        return !mandatory_ || peers_.any_of([](core::pipe_end& pipe) { return pipe.can_write(); });
     }
     bool can_receive() override
     {
         core::frame part;
         return in_.peek(part) != nullptr;
+    }
+
+    int peer_events(std::string_view routing_id, int& events) override
+    {
+        core::pipe_end* const peer = peers_.find(routing_id);
+        if (!peer)
+            return EHOSTUNREACH;
+        events = peer->has_room() ? ZMQ_POLLOUT : 0;
+        return 0;
     }
 
     int set_option(int id, const void* value, std::size_t bytes) override
@@ -130,14 +124,16 @@ public:
             connect_id_.assign(static_cast<const char*>(value), bytes);
             return 0;
         }
-        case ZMQ_ROUTER_RAW: {
-            bool raw = false;
-            const int error = read_flag(value, bytes, raw);
-            return error ? error : raw ? ENOTSUP : 0;
-        }
+        case ZMQ_ROUTER_RAW:
+            return read_flag(value, bytes, raw_);
         default:
             return EINVAL;
         }
+    }
+
+    core::wire_format wire() const noexcept override
+    {
+        return raw_ ? core::wire_format::raw_with_notices : core::wire_format::zmtp;
     }
 
     int check_connect() override
@@ -151,12 +147,12 @@ private:
         if (!part.more())
             return 0; // an address without a message
         to_ = nullptr;
-        const auto peer = peers_.find(part.text());
-        if (peer == peers_.end()) {
+        core::pipe_end* const peer = peers_.find(part.text());
+        if (!peer) {
             if (mandatory_)
                 return EHOSTUNREACH;
-        } else if (mandatory_ ? peer->second->can_write() : peer->second->has_room()) {
-            to_ = peer->second;
+        } else if (mandatory_ ? peer->can_write() : peer->has_room()) {
+            to_ = peer;
         } else if (mandatory_) {
             return EAGAIN;
         }
@@ -164,13 +160,20 @@ private:
         return 0;
     }
 
-    std::string automatic_id()
+    // To a peer that knows no messages: what follows an id is one part, and an empty one ends it.
+    int send_chunk(core::frame chunk)
     {
-        const std::uint32_t number = next_id_++;
-        std::string id(5, '\0');
-        for (int i = 0; i < 4; ++i)
-            id[static_cast<std::size_t>(i) + 1] = static_cast<char>(number >> (24 - 8 * i));
-        return id;
+        in_body_ = false;
+        core::pipe_end* const to = std::exchange(to_, nullptr);
+        if (!to)
+            return 0;
+        if (chunk.size == 0) {
+            leave(*to);
+            to->end_output();
+            return 0;
+        }
+        chunk.flags = 0;
+        return to->write(chunk) ? 0 : ENOMEM;
     }
 
     void hear_no_more(core::pipe_end& pipe)
@@ -182,8 +185,7 @@ private:
 
     void enter(core::pipe_end& pipe, std::string id)
     {
-        pipe.routing_id = id;
-        peers_.emplace(std::move(id), &pipe);
+        peers_.add(pipe, std::move(id));
         in_.add(pipe);
     }
 
@@ -191,21 +193,19 @@ private:
     {
         if (to_ == &pipe)
             to_ = nullptr; // the rest of the message is dropped
-        const auto peer = peers_.find(pipe.routing_id);
-        if (peer != peers_.end() && peer->second == &pipe)
-            peers_.erase(peer);
+        peers_.remove(pipe);
     }
 
     core::pattern_host& host_;
     fair_queue in_;
-    std::unordered_map<std::string, core::pipe_end*, text_hash, std::equal_to<>> peers_;
+    peer_table peers_;
     core::pipe_end* to_ = nullptr; ///< of the message being sent; null = dropped
     bool in_body_ = false;
     bool id_given_ = false;
     bool mandatory_ = false;
+    bool raw_ = false; ///< plain bytes instead of messages
     bool handover_ = false;
     bool probe_router_ = false;
-    std::uint32_t next_id_;
     std::string connect_id_;
 };
 

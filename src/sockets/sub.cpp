@@ -11,7 +11,7 @@ namespace {
 /// Subscribes by options, only receives.
 class sub final : public xsub {
 public:
-    using xsub::xsub;
+    explicit sub(core::pattern_host& host) : xsub(host, true) {}
 
     int send(const core::frame&) override { return ENOTSUP; }
     bool can_send() override { return false; }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <zmq.h>
 
 namespace zlink::sockets {
@@ -18,7 +19,7 @@ void xpub::attach(core::pipe_end& pipe)
 {
     if (pipes_.size() <= pipe.number)
         pipes_.resize(pipe.number + 1);
-    pipes_[pipe.number] = &pipe;
+    pipes_[pipe.number] = {&pipe, ++visits_};
     if (!welcome_.empty())
         pipe.write(core::frame_of(welcome_, false));
     readable(pipe);
@@ -35,7 +36,7 @@ void xpub::read_all(core::pipe_end& pipe)
 {
     core::frame part;
     bool first = true;
-    while (pipe.peek(part)) {
+    while (knows(pipe) && pipe.peek(part)) {
         const int kind = part.size ? std::to_integer<int>(part.data[0]) : -1;
         if (part.command()) {
             const auto command = engine::parse_traffic_command(part.bytes());
@@ -48,7 +49,8 @@ void xpub::read_all(core::pipe_end& pipe)
         if (first && (kind == 0 || kind == 1)) {
             subscription(pipe, kind == 1, part.bytes().subspan(1));
         } else if (passes_upstream()) {
-            upstream_.push_back({std::string(part.text()), more, no_pipe});
+            upstream_.push_back(
+                {std::string(part.text()), more, kind::message, {}, pipe.properties()});
         }
         // Later parts of a message that began otherwise belong to it.
         first = !more;
@@ -56,13 +58,25 @@ void xpub::read_all(core::pipe_end& pipe)
     }
 }
 
-void xpub::pass_up(bool subscribe, std::span<const std::byte> topic, std::uint32_t number)
+xpub::visitor xpub::visitor_of(const core::pipe_end& pipe) const noexcept
+{
+    return {pipe.number, pipes_[pipe.number].visit};
+}
+
+bool xpub::present(const visitor& who) const noexcept
+{
+    return who.visit != 0 && pipes_[who.number].visit == who.visit;
+}
+
+void xpub::pass_up(const core::pipe_end& from, bool subscribe, std::span<const std::byte> topic)
 {
     if (!passes_upstream())
         return;
     std::string text(1, subscribe ? '\1' : '\0');
     text.append(reinterpret_cast<const char*>(topic.data()), topic.size());
-    upstream_.push_back({std::move(text), false, number});
+    upstream_.push_back({std::move(text), false,
+                         subscribe ? kind::subscription : kind::cancellation, visitor_of(from),
+                         from.properties()});
 }
 
 void xpub::subscription(core::pipe_end& pipe, bool subscribe, std::span<const std::byte> topic)
@@ -72,44 +86,41 @@ void xpub::subscription(core::pipe_end& pipe, bool subscribe, std::span<const st
             requested_.add(topic, pipe.number);
         else
             requested_.remove(topic, pipe.number);
-        pass_up(subscribe, topic, pipe.number);
+        pass_up(pipe, subscribe, topic);
         return;
     }
     if (subscribe) {
         const auto added = index_.add(topic, pipe.number);
         if (added == subscriber_index::addition::first_for_topic || verbose_)
-            pass_up(true, topic, pipe.number);
+            pass_up(pipe, true, topic);
         return;
     }
     const auto removed = index_.remove(topic, pipe.number);
     if (removed == subscriber_index::removal::last_for_topic ||
         (verboser_ && removed != subscriber_index::removal::unknown))
-        pass_up(false, topic, pipe.number);
+        pass_up(pipe, false, topic);
 }
 
 void xpub::forget(core::pipe_end& pipe)
 {
-    if (pipe.number >= pipes_.size() || pipes_[pipe.number] != &pipe)
+    if (!knows(pipe))
         return;
     const auto tell = [&](std::span<const std::byte> topic, bool last) {
         if (last || verboser_)
-            pass_up(false, topic, no_pipe);
+            pass_up(pipe, false, topic);
     };
+    const auto ignore = [](std::span<const std::byte>, bool) {};
     if (manual_) {
-        index_.remove_all(pipe.number, [](std::span<const std::byte>, bool) {});
+        index_.remove_all(pipe.number, ignore);
         requested_.remove_all(pipe.number, [&](std::span<const std::byte> topic, bool) {
-            pass_up(false, topic, no_pipe);
+            pass_up(pipe, false, topic);
         });
     } else {
+        requested_.remove_all(pipe.number, ignore);
         index_.remove_all(pipe.number, tell);
     }
-    if (last_number_ == pipe.number)
-        last_number_ = no_pipe;
-    for (upstream_part& part : upstream_)
-        if (part.number == pipe.number)
-            part.number = no_pipe; // the number will be another's
-    pipes_[pipe.number] = nullptr;
-    std::erase(chosen_, &pipe);
+    pipes_[pipe.number] = {};
+    std::erase(chosen_, &pipe); // of a message that was begun
 }
 
 void xpub::peer_closed(core::pipe_end& pipe)
@@ -125,37 +136,61 @@ void xpub::detach(core::pipe_end& pipe)
 
 // --- messages ----------------------------------------------------------------------------------
 
-int xpub::choose_subscribers(const core::frame& part)
+template <class Choose>
+void xpub::for_each_addressee(const core::frame& part, Choose choose)
 {
-    chosen_.clear();
-    bool full = false;
-    const auto choose = [&](std::uint32_t number) {
-        core::pipe_end* const pipe = pipes_[number];
-        if (no_drop_ ? pipe->can_write() : pipe->has_room())
-            chosen_.push_back(pipe);
-        else
-            full = true;
-    };
-    if (send_to_last_) {
-        index_.match(part.bytes(), [&](std::uint32_t number) {
-            if (number == last_number_)
-                choose(number);
-        });
-    } else if (host_.options().invert_matching) {
-        std::vector<bool> matched(pipes_.size());
-        index_.match(part.bytes(), [&](std::uint32_t number) { matched[number] = true; });
+    if (send_to_last_) [[unlikely]] {
+        if (present(last_))
+            index_.match(part.bytes(), [&](std::uint32_t number) {
+                if (number == last_.number)
+                    choose(number);
+            });
+    } else if (host_.options().invert_matching) [[unlikely]] {
+        matched_.assign(pipes_.size(), false);
+        index_.match(part.bytes(), [&](std::uint32_t number) { matched_[number] = true; });
         for (std::uint32_t number = 0; number < pipes_.size(); ++number)
-            if (pipes_[number] && !matched[number])
+            if (pipes_[number].pipe && !matched_[number])
                 choose(number);
     } else {
         index_.match(part.bytes(), choose);
     }
+}
+
+int xpub::choose_subscribers(const core::frame& part)
+{
+    chosen_.clear();
+    bool full = false;
+    for_each_addressee(part, [&](std::uint32_t number) {
+        core::pipe_end* const pipe = pipes_[number].pipe;
+        if (no_drop_ ? pipe->can_write() : pipe->has_room())
+            chosen_.push_back(pipe);
+        else
+            full |= !pipe->other_closed();
+    });
     if (full && no_drop_) {
         chosen_.clear();
         return EAGAIN;
     }
     send_to_last_ = false;
     return 0;
+}
+
+// A large body is copied once, not for each subscriber.
+void xpub::write_to_chosen(const core::frame& part)
+{
+    constexpr std::size_t worth_sharing_bytes = 4 * 1024;
+    core::frame shared = part;
+    base::buffer_ref copy;
+    if (!part.owner && part.size >= worth_sharing_bytes && chosen_.size() > 1) {
+        copy.reset(base::allocate_buffer(part.size));
+        if (copy) {
+            std::memcpy(copy->data, part.data, part.size);
+            shared.data = copy->data;
+            shared.owner = copy.get();
+        }
+    }
+    for (core::pipe_end* pipe : chosen_)
+        pipe->write(shared);
 }
 
 int xpub::send(const core::frame& part)
@@ -165,8 +200,9 @@ int xpub::send(const core::frame& part)
             return error;
     }
     in_send_ = part.more();
-    for (core::pipe_end* pipe : chosen_)
-        pipe->write(part);
+    write_to_chosen(part);
+    if (!in_send_)
+        chosen_.clear();
     return 0;
 }
 
@@ -183,10 +219,9 @@ void xpub::received()
 {
     if (upstream_.empty())
         return;
-    if (manual_) { // no_pipe: whoever asked is gone, and nobody else is meant
-        last_number_ = upstream_.front().number;
-        send_to_last_ = last_value_ && !upstream_.front().data.empty() &&
-                        upstream_.front().data.front() == '\1';
+    if (const upstream_part& read = upstream_.front(); manual_ && read.what != kind::message) {
+        last_ = read.from;
+        send_to_last_ = last_value_ && read.what == kind::subscription;
     }
     upstream_.pop_front();
 }
@@ -197,12 +232,12 @@ int xpub::apply_manually(bool subscribe, std::span<const std::byte> topic)
 {
     if (!manual_)
         return EINVAL;
-    if (last_number_ == no_pipe || last_number_ >= pipes_.size() || !pipes_[last_number_])
-        return 0;
+    if (!present(last_))
+        return 0; // whoever asked is gone, and nobody else is meant
     if (subscribe)
-        index_.add(topic, last_number_);
+        index_.add(topic, last_.number);
     else
-        index_.remove(topic, last_number_);
+        index_.remove(topic, last_.number);
     return 0;
 }
 
@@ -228,11 +263,7 @@ int xpub::set_option(int id, const void* value, std::size_t bytes)
     case ZMQ_XPUB_NODROP:
         return read_flag(value, bytes, no_drop_);
     case ZMQ_XPUB_MANUAL:
-        if (read_flag(value, bytes, flag))
-            return EINVAL;
-        manual_ = flag;
-        last_value_ = false;
-        return 0;
+        return read_flag(value, bytes, manual_);
     case ZMQ_XPUB_MANUAL_LAST_VALUE:
         if (read_flag(value, bytes, flag))
             return EINVAL;

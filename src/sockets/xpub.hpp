@@ -25,7 +25,11 @@ public:
     int send(const core::frame& part) override;
     int receive(core::frame& part) override;
     void received() override;
-    const core::pipe_end* source() const noexcept override { return nullptr; }
+    const core::metadata* source_metadata() const noexcept override
+    {
+        return upstream_.empty() ? nullptr : upstream_.front().properties.get();
+    }
+    bool reads_from(const core::pipe_end& pipe) const noexcept override { return knows(pipe); }
     bool can_send() override { return true; }
     bool can_receive() override { return !upstream_.empty(); }
 
@@ -37,33 +41,56 @@ protected:
     virtual bool passes_upstream() const noexcept { return true; }
 
 private:
+    /// A subscriber as it can be remembered beyond its end: numbers are given again, `visit` is
+    /// not.
+    struct visitor {
+        std::uint32_t number = 0;
+        std::uint64_t visit = 0; ///< 0 = nobody
+    };
+    struct subscriber_slot {
+        core::pipe_end* pipe = nullptr;
+        std::uint64_t visit = 0;
+    };
+    enum class kind : std::uint8_t { message, subscription, cancellation };
     struct upstream_part {
         std::string data;
         bool more = false;
-        std::uint32_t number = no_pipe; ///< of the subscriber, in manual mode
+        kind what = kind::message;
+        visitor from;
+        core::metadata_ref properties;
     };
-    static constexpr std::uint32_t no_pipe = UINT32_MAX;
 
     void read_all(core::pipe_end& pipe);
     void subscription(core::pipe_end& pipe, bool subscribe, std::span<const std::byte> topic);
     void forget(core::pipe_end& pipe);
-    void pass_up(bool subscribe, std::span<const std::byte> topic, std::uint32_t number);
+    void pass_up(const core::pipe_end& from, bool subscribe, std::span<const std::byte> topic);
     int choose_subscribers(const core::frame& part);
+    template <class Choose>
+    void for_each_addressee(const core::frame& part, Choose choose);
+    void write_to_chosen(const core::frame& part);
+    visitor visitor_of(const core::pipe_end& pipe) const noexcept;
+    bool present(const visitor& who) const noexcept;
+    bool knows(const core::pipe_end& pipe) const noexcept
+    {
+        return pipe.number < pipes_.size() && pipes_[pipe.number].pipe == &pipe;
+    }
     int apply_manually(bool subscribe, std::span<const std::byte> topic);
 
     core::pattern_host& host_;
     subscriber_index index_;
-    subscriber_index requested_;          ///< manual mode: what peers asked for
-    std::vector<core::pipe_end*> pipes_;  ///< by pipe_end::number; null = none
+    subscriber_index requested_;         ///< manual mode: what peers asked for
+    std::vector<subscriber_slot> pipes_; ///< by pipe_end::number
+    std::uint64_t visits_ = 0;
     std::vector<core::pipe_end*> chosen_; ///< of the message being sent
     std::deque<upstream_part> upstream_;
-    std::uint32_t last_number_ = no_pipe; ///< manual mode: subscriber of the message read last
+    std::vector<bool> matched_; ///< by pipe_end::number; with ZMQ_INVERT_MATCHING
+    visitor last_;              ///< manual mode: whose subscription or cancellation was read last
     bool in_send_ = false;
     bool verbose_ = false;
     bool verboser_ = false;
     bool manual_ = false;
     bool last_value_ = false;
-    bool send_to_last_ = false; ///< the next message goes to last_number_ only
+    bool send_to_last_ = false; ///< the next message goes to last_ only
     bool no_drop_ = false;
     std::string welcome_;
 };

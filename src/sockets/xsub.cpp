@@ -35,13 +35,14 @@ private:
 
 } // namespace
 
-xsub::xsub(core::pattern_host& host)
-    : host_(host), set_(std::make_shared<subscription_set>()), in_(host)
+xsub::xsub(core::pattern_host& host, bool filters)
+    : host_(host), set_(std::make_shared<subscription_set>()), in_(host), filters_(filters)
 {}
 
 void xsub::attach(core::pipe_end& pipe)
 {
     in_.add(pipe);
+    pipe.out_index = out_.size();
     out_.push_back(&pipe);
     if (!pipe.is_inproc)
         return; // the session tells each new connection
@@ -52,7 +53,11 @@ void xsub::attach(core::pipe_end& pipe)
 
 void xsub::peer_closed(core::pipe_end& pipe)
 {
-    std::erase(out_, &pipe);
+    if (pipe.out_index >= out_.size() || out_[pipe.out_index] != &pipe)
+        return;
+    out_.back()->out_index = pipe.out_index;
+    std::swap(out_[pipe.out_index], out_.back());
+    out_.pop_back();
     std::erase(sending_, &pipe);
 }
 
@@ -83,7 +88,7 @@ void xsub::subscribe(std::span<const std::byte> topic)
 void xsub::unsubscribe(std::span<const std::byte> topic)
 {
     set_->change([&](topic_set& topics) {
-        if (topics.remove(topic) == topic_set::removal::last)
+        if (topics.remove(topic) == topic_set::removal::last || verbose_unsubscribe_)
             tell_all(false, topic);
     });
 }
@@ -119,7 +124,8 @@ int xsub::send(const core::frame& part)
 bool xsub::find_match(core::frame& part)
 {
     while (in_.peek(part)) {
-        if (in_receive_ || set_->topics().matches(part.bytes()) != host_.options().invert_matching)
+        if (!filters_ || in_receive_ ||
+            set_->topics().matches(part.bytes()) != host_.options().invert_matching)
             return true;
         in_.skip_message();
     }
@@ -146,7 +152,14 @@ bool xsub::can_receive()
 int xsub::set_option(int id, const void* value, std::size_t bytes)
 {
     bool always = false; // only the first part of a message is ever taken for a subscription
-    return id == ZMQ_ONLY_FIRST_SUBSCRIBE ? read_flag(value, bytes, always) : EINVAL;
+    switch (id) {
+    case ZMQ_ONLY_FIRST_SUBSCRIBE:
+        return read_flag(value, bytes, always);
+    case ZMQ_XSUB_VERBOSE_UNSUBSCRIBE:
+        return read_flag(value, bytes, verbose_unsubscribe_);
+    default:
+        return EINVAL;
+    }
 }
 
 int xsub::get_option(int id, void* value, std::size_t* bytes)

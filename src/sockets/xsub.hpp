@@ -11,10 +11,11 @@
 namespace zlink::sockets {
 
 /// Subscribes by sending messages (byte 1 or 0, then the topic), sends other messages to all
-/// publishers, and receives what matches. SUB is made of it.
+/// publishers, and receives what the publishers think it wants. SUB is made of it.
 class xsub : public core::pattern {
 public:
-    explicit xsub(core::pattern_host& host);
+    /// `filters`: drop what no subscription matches, whatever the publishers think.
+    explicit xsub(core::pattern_host& host, bool filters = false);
 
     void attach(core::pipe_end& pipe) override;
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
@@ -44,10 +45,12 @@ private:
     core::pattern_host& host_;
     std::shared_ptr<subscription_set> set_;
     fair_queue in_;
-    std::vector<core::pipe_end*> out_;
+    const bool filters_;
+    std::vector<core::pipe_end*> out_;     ///< by pipe_end::out_index
     std::vector<core::pipe_end*> sending_; ///< pipes that take the message being sent
     bool in_send_ = false;
     bool in_receive_ = false; ///< inside a message that matched
+    bool verbose_unsubscribe_ = false;
 };
 
 } // namespace zlink::sockets

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <sys/types.h>
+#include <vector>
 
 namespace zlink::transport {
 
@@ -19,8 +21,20 @@ struct options {
     int tcp_max_retransmit_ms = 0;
     int connect_timeout_ms = 0; ///< 0 = the operating system's
     int listening_fd = -1;      ///< to bind with instead of a new socket; it is taken over
+    int priority = 0;           ///< SO_PRIORITY; 0 = the operating system's
+    int busy_poll_us = 0;       ///< SO_BUSY_POLL; 0 = the operating system's
     bool ipv6 = false;
     std::string bind_to_device;
+    std::string socks_proxy; ///< "host:port" of a SOCKS5 proxy to connect through; empty = none
+    std::string socks_username;
+    std::string socks_password;
+    std::vector<std::string> accept_filters; ///< networks peers may come from; empty = all
+    std::vector<pid_t> accepted_pids;        ///< ipc: peers that may connect; all lists empty = all
+    std::vector<uid_t> accepted_uids;
+    std::vector<gid_t> accepted_gids;
+    int multicast_hops = 1;
+    bool multicast_loop = true;
+    bool loopback_fastpath = false; ///< kept: for another operating system
 };
 
 } // namespace zlink::transport

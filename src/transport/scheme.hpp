@@ -5,6 +5,8 @@
 #include "transport/stream.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <concepts>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -19,7 +21,8 @@ public:
     using accept_handler = std::function<void(const error_code&, std::unique_ptr<stream>)>;
 
     virtual ~acceptor() = default;
-    /// Accepts one connection, which will live on `target`.
+    /// Accepts one connection, which will live on `target`. No error and no stream: the peer was
+    /// not admitted.
     virtual void async_accept(boost::asio::io_context& target, accept_handler handler) = 0;
     /// Stops listening; pending accepts end with operation_aborted.
     virtual void close() noexcept = 0;
@@ -36,7 +39,44 @@ public:
     virtual void cancel() noexcept = 0;
 };
 
-using connect_handler = std::function<void(const error_code&, std::unique_ptr<stream>)>;
+/// How an attempt to connect reports back: once with its result, and on the way there (if somebody
+/// has asked for that) with what happens to its sockets. Made from any callable that takes the
+/// result.
+class connect_handler {
+public:
+    enum class step : unsigned char {
+        delayed, ///< the connection is being made; the value is an errno
+        closed,  ///< a socket was closed without having been connected; the value is its descriptor
+    };
+    using result_function = std::function<void(const error_code&, std::unique_ptr<stream>)>;
+    using step_function = std::function<void(step, int)>;
+
+    connect_handler() = default;
+    connect_handler(std::nullptr_t) {}
+    template <class Function>
+    requires(!std::same_as<Function, connect_handler> &&
+             std::invocable<Function&, const error_code&, std::unique_ptr<stream>>)
+        connect_handler(Function result, step_function steps = {})
+        : result_(std::move(result)), steps_(std::move(steps))
+    {}
+
+    explicit operator bool() const noexcept { return static_cast<bool>(result_); }
+    void operator()(const error_code& error, std::unique_ptr<stream> connected) const
+    {
+        result_(error, std::move(connected));
+    }
+    void tell(step what, int value) const
+    {
+        if (steps_)
+            steps_(what, value);
+    }
+    /// For the attempts that make up this one.
+    const step_function& steps() const noexcept { return steps_; }
+
+private:
+    result_function result_;
+    step_function steps_;
+};
 
 /// A transport: how addresses behind "name://" are listened on and connected to. A row of the
 /// table in builtins.cpp; functions report failures as errors of the system category.
@@ -44,7 +84,8 @@ struct scheme {
     std::string_view name;
     /// Is this an address to connect to? Names are not resolved here.
     error_code (*check_connect)(std::string_view address, const options& settings);
-    /// Listens at once; null and `error` on failure.
+    /// Listens at once. On failure `error` is set, and the result is null or, where a socket had
+    /// been opened already, an acceptor that is only good for closing it.
     std::unique_ptr<acceptor> (*listen)(boost::asio::io_context& io, std::string_view address,
                                         const options& settings, error_code& error);
     /// Resolves and connects; `handler` runs in the I/O thread. Call in the I/O thread.

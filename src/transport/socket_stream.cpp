@@ -53,6 +53,22 @@ public:
                            std::move(handler));
     }
 
+    int lend() noexcept override
+    {
+        error_code error;
+        protocol_ = socket_.local_endpoint(error).protocol();
+        if (!error)
+            socket_.release(error);
+        return error ? -1 : fd_;
+    }
+
+    bool reclaim() noexcept override
+    {
+        error_code error;
+        socket_.assign(protocol_, fd_, error);
+        return !error;
+    }
+
     void shutdown() noexcept override
     {
         ::shutdown(fd_, SHUT_WR);
@@ -61,10 +77,15 @@ public:
             ++reads;
     }
 
+    std::size_t undelivered_bytes() const noexcept override { return kind_.undelivered_bytes(fd_); }
+
     void close() noexcept override
     {
         error_code ignored;
-        socket_.close(ignored);
+        if (socket_.is_open())
+            socket_.close(ignored);
+        else if (fd_ >= 0)
+            ::close(fd_); // lent, or not to be had back
         fd_ = -1;
     }
 
@@ -78,6 +99,18 @@ public:
                      : kind_.peer_text(fd_, remote.data(), static_cast<socklen_t>(remote.size()));
     }
 
+    std::string local_endpoint() const override
+    {
+        error_code error;
+        return text(socket_.local_endpoint(error), error);
+    }
+
+    std::string remote_endpoint() const override
+    {
+        error_code error;
+        return text(socket_.remote_endpoint(error), error);
+    }
+
 private:
     static io_result result(ssize_t moved) noexcept
     {
@@ -86,7 +119,14 @@ private:
         return {0, errno};
     }
 
+    std::string text(const generic_endpoint& end, const error_code& error) const
+    {
+        return error ? std::string()
+                     : kind_.endpoint_text(end.data(), static_cast<socklen_t>(end.size()));
+    }
+
     generic_socket socket_;
+    boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while lent
     int fd_;
     const socket_kind& kind_;
 };
@@ -107,7 +147,7 @@ public:
         // The acceptor may be gone when the handler runs.
         auto tune = [&kind = kind_, settings = settings_,
                      handler = std::move(handler)](const error_code& error, generic_socket socket) {
-            if (error)
+            if (error || !kind.admits(socket.native_handle(), settings))
                 return handler(error, nullptr);
             kind.tune(socket.native_handle(), settings);
             handler(error, make_socket_stream(std::move(socket), kind));
@@ -175,6 +215,8 @@ public:
                     self->finish(system_error(ETIMEDOUT));
             });
         }
+        if (address.protocol().family() != AF_UNIX)
+            handler_.tell(connect_handler::step::delayed, EINPROGRESS);
         socket_.async_connect(address, [self](const error_code& result) { self->finish(result); });
     }
 
@@ -191,6 +233,16 @@ private:
                local == socket_.remote_endpoint(error) && !error;
     }
 
+    void close(const connect_handler& handler)
+    {
+        if (!socket_.is_open())
+            return;
+        const int fd = socket_.native_handle();
+        error_code ignored;
+        socket_.close(ignored);
+        handler.tell(connect_handler::step::closed, fd);
+    }
+
     void finish(error_code error)
     {
         if (!handler_)
@@ -200,8 +252,7 @@ private:
         const connect_handler handler = std::exchange(handler_, nullptr);
         timer_.cancel();
         if (error) {
-            error_code ignored;
-            socket_.close(ignored);
+            close(handler);
             return handler(error, nullptr);
         }
         kind_.tune(socket_.native_handle(), settings_);
@@ -228,8 +279,9 @@ std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint
 {
     generic_acceptor listener(io);
     listener.open(address.protocol(), error);
-    if (!error)
-        error = kind.prepare(listener.native_handle(), settings);
+    if (error)
+        return nullptr;
+    error = kind.prepare(listener.native_handle(), settings);
     const int on = 1;
     if (!error && address.protocol().family() != AF_UNIX &&
         ::setsockopt(listener.native_handle(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
@@ -238,8 +290,6 @@ std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint
         listener.bind(address, error);
     if (!error)
         listener.listen(settings.backlog, error);
-    if (error)
-        return nullptr;
     return std::make_unique<socket_acceptor>(std::move(listener), kind, settings,
                                              std::move(on_close));
 }

@@ -21,8 +21,12 @@ struct socket_kind {
     void (*tune)(int fd, const options& settings);
     /// Endpoint with scheme for a socket address.
     std::string (*endpoint_text)(const sockaddr* address, socklen_t bytes);
+    /// What stream::undelivered_bytes() answers for a connected socket.
+    std::size_t (*undelivered_bytes)(int fd);
     /// Peer-Address for a socket address.
     std::string (*peer_text)(int fd, const sockaddr* address, socklen_t bytes);
+    /// May the peer of this accepted socket connect?
+    bool (*admits)(int fd, const options& settings);
 };
 
 /// A connected kernel socket as a stream.

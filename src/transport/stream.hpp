@@ -41,15 +41,28 @@ public:
     virtual io_result write_some(const iovec* buffers, int count) noexcept = 0;
     /// Calls `handler` in the I/O thread once read_some() or write_some() is worth calling again.
     virtual void async_wait(direction which, wait_handler handler) = 0;
+    /// I/O thread. Takes the stream out of its I/O context, so that another thread may wait for input
+    /// on the returned descriptor with poll() and call read_some(); pending waits are completed with
+    /// operation_aborted, and there are none until reclaim(). -1: that is not possible.
+    virtual int lend() noexcept { return -1; }
+    /// I/O thread. Ends what lend() began; false if the stream is of no use any more.
+    virtual bool reclaim() noexcept { return true; }
     /// Says that nothing more will be written, and throws away what has arrived unread: closing
     /// with unread input would make the kernel discard output that is still on its way.
     virtual void shutdown() noexcept = 0;
+    /// Bytes written that closing could still take away from the peer; 0 where the kernel delivers
+    /// them all the same.
+    virtual std::size_t undelivered_bytes() const noexcept = 0;
     /// Ends everything; pending waits are completed with operation_aborted.
     virtual void close() noexcept = 0;
     /// The file descriptor, for monitoring and ZMQ_SRCFD; -1 if there is none.
     virtual int descriptor() const noexcept = 0;
     /// Numeric address of the other side without scheme ("127.0.0.1"), as Peer-Address shows it.
     virtual std::string peer_address() const = 0;
+    /// The two ends of the connection as endpoints ("tcp://127.0.0.1:5555"), as monitors show them;
+    /// empty where there is no such thing.
+    virtual std::string local_endpoint() const { return {}; }
+    virtual std::string remote_endpoint() const { return {}; }
 };
 
 } // namespace zlink::transport

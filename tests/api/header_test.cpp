@@ -405,6 +405,7 @@ static_assert(same<decltype(zmq_connect), int(void*, const char*)>);
 static_assert(same<decltype(zmq_unbind), int(void*, const char*)>);
 static_assert(same<decltype(zmq_disconnect), int(void*, const char*)>);
 static_assert(same<decltype(zmq_connect_peer), std::uint32_t(void*, const char*)>);
+static_assert(same<decltype(zmq_disconnect_peer), int(void*, std::uint32_t)>);
 static_assert(same<decltype(zmq_join), int(void*, const char*)>);
 static_assert(same<decltype(zmq_leave), int(void*, const char*)>);
 static_assert(same<decltype(zmq_socket_get_peer_state), int(void*, const void*, std::size_t)>);

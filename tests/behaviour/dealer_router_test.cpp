@@ -14,10 +14,12 @@ configuration with_id(const std::string& id)
 
 class DealerRouter : public transport_test {
 protected:
+    /// Does not come back once its connection has ended.
     test_socket named_dealer(const std::string& address, const std::string& id)
     {
         test_socket dealer(context_, ZMQ_DEALER);
         dealer.set(ZMQ_ROUTING_ID, id);
+        dealer.set(ZMQ_RECONNECT_IVL, -1);
         dealer.connect(address);
         return dealer;
     }
@@ -289,32 +291,140 @@ TEST_P(DealerRouter, reads_from_all_peers)
     EXPECT_EQ(std::vector<int>(peers, each), next);
 }
 
-ZLINK_ALL_TRANSPORTS(DealerRouter);
-
 class ZlinkOnlyDealerRouter : public DealerRouter {};
 
-TEST_P(ZlinkOnlyDealerRouter, a_message_that_was_begun_ends_when_the_id_is_taken_over)
+TEST_P(DealerRouter, a_message_that_was_begun_is_read_to_its_end_when_the_id_is_taken_over)
 {
-    for (const int already_read : {1, 2}) {
+    for (const std::size_t already_read : {1, 2, 3}) {
         test_socket router(context_, ZMQ_ROUTER);
         router.set(ZMQ_ROUTER_HANDOVER, 1);
         const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
         test_socket first = named_dealer(address, "same");
         first.send_parts({"a", "b", "c"});
-        EXPECT_EQ("same", router.recv());
-        for (int index = 1; index < already_read; ++index)
-            EXPECT_EQ("a", router.recv());
+        parts message;
+        while (message.size() < already_read)
+            message.push_back(router.recv());
         test_socket second = named_dealer(address, "same");
         second.send("second");
         ASSERT_TRUE(wait_until([&] {
             router.send_parts({"same", "yours now"});
             return second.readable(1ms);
         }));
+        for (const std::string& part : router.recv_parts())
+            message.push_back(part);
+        EXPECT_EQ((parts{"same", "a", "b", "c"}), message);
         EXPECT_EQ((parts{"same", "second"}), router.recv_parts());
     }
 }
 
+TEST_P(DealerRouter, a_message_that_is_being_sent_is_dropped_when_the_id_is_taken_over)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_HANDOVER, 1);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket first = named_dealer(address, "same");
+    first.send("first");
+    EXPECT_EQ((parts{"same", "first"}), router.recv_parts());
+    router.send("same", ZMQ_SNDMORE);
+    router.send("begun", ZMQ_SNDMORE);
+    test_socket second = named_dealer(address, "same");
+    second.send("second");
+    EXPECT_EQ((parts{"same", "second"}), router.recv_parts());
+    router.send("the rest");
+    router.send_parts({"same", "whole"});
+    EXPECT_EQ(parts{"whole"}, second.recv_parts());
+    EXPECT_FALSE(first.readable(quiet_window));
+}
+
+TEST_P(ZlinkOnlyDealerRouter, nothing_that_had_arrived_is_lost_when_the_id_is_taken_over)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_HANDOVER, 1);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket other = named_dealer(address, "other");
+    test_socket first = named_dealer(address, "same");
+    for (int index = 0; index < 100; ++index)
+        first.send(std::to_string(index));
+    EXPECT_EQ((parts{"same", "0"}), router.recv_parts());
+    other.send("mark");
+    test_socket second = named_dealer(address, "same");
+    second.send("second");
+    int next = 1;
+    bool taken_over = false;
+    bool marked = false;
+    while (next < 100 || !taken_over || !marked) {
+        const parts message = router.recv_parts();
+        ASSERT_EQ(2u, message.size());
+        if (message[1] == "second")
+            taken_over = true;
+        else if (message[1] == "mark")
+            marked = true;
+        else
+            ASSERT_EQ((parts{"same", std::to_string(next++)}), message);
+    }
+    router.send_parts({"same", "yours"});
+    EXPECT_EQ("yours", second.recv());
+    EXPECT_FALSE(first.readable(1ms));
+}
+
+TEST_P(DealerRouter, a_peer_that_left_unread_messages_cannot_be_sent_to)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket dealer = named_dealer(address, "d");
+    dealer.set(ZMQ_LINGER, -1);
+    dealer.send("one");
+    EXPECT_EQ((parts{"d", "one"}), router.recv_parts());
+    dealer.send("two");
+    dealer.close();
+    ASSERT_TRUE(wait_until([&] {
+        router.events();
+        return zmq_send(router, "d", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT) == -1 ||
+               zmq_send(router, "", 0, 0) == -1;
+    }));
+    EXPECT_EQ(EHOSTUNREACH, zmq_errno());
+    EXPECT_EQ((parts{"d", "two"}), router.recv_parts());
+}
+
+TEST_P(DealerRouter, a_third_and_a_fourth_peer_may_take_the_id_over)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_HANDOVER, 1);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    std::vector<test_socket> peers;
+    for (int index = 0; index < 4; ++index) {
+        peers.push_back(named_dealer(address, "same"));
+        peers.back().send(std::to_string(index));
+        EXPECT_EQ((parts{"same", std::to_string(index)}), router.recv_parts());
+        router.send_parts({"same", "to " + std::to_string(index)});
+        EXPECT_EQ("to " + std::to_string(index), peers.back().recv());
+    }
+}
+
+ZLINK_ALL_TRANSPORTS(DealerRouter);
 ZLINK_ALL_TRANSPORTS(ZlinkOnlyDealerRouter);
+
+class ReconnectedRouter : public transport_test {};
+
+TEST_P(ReconnectedRouter, keeps_the_name_of_a_connection_whoever_answers)
+{
+    const std::string address = known_address(GetParam());
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_RECONNECT_IVL, 5);
+    router.connect(address);
+    for (const char* const announced : {"first", "second"}) {
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.set(ZMQ_ROUTING_ID, announced);
+        dealer.bind(address);
+        dealer.send("x");
+        EXPECT_EQ((parts{"first", "x"}), router.recv_parts());
+        router.send_parts({"first", "y"});
+        EXPECT_EQ("y", dealer.recv());
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(ReconnectedRouter);
 
 TEST(RouterEvents, are_always_writable_unless_mandatory)
 {

@@ -187,6 +187,47 @@ TEST_F(Endpoints, a_source_address_may_be_given)
     EXPECT_EQ("from a chosen source", socket_.recv());
 }
 
+TEST_F(Endpoints, a_source_address_means_nothing_to_a_listener)
+{
+    const std::string address = socket_.bind_and_resolve("tcp://127.0.0.1:0;127.0.0.1:*");
+    EXPECT_EQ(0u, address.find("tcp://127.0.0.1:"));
+    test_socket peer(context_, ZMQ_DEALER);
+    peer.connect(address);
+    peer.send("hello");
+    EXPECT_EQ("hello", socket_.recv());
+}
+
+TEST_F(Endpoints, unbind_takes_what_was_given_and_what_it_became)
+{
+    const std::string port = socket_.bind_and_resolve("tcp://*:*").substr(14);
+    EXPECT_EQ(0, zmq_unbind(socket_, ("tcp://*:" + port).c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, ("tcp://*:" + port).c_str())));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, ("tcp://0.0.0.0:" + port).c_str())));
+    socket_.bind("tcp://*:" + port);
+    EXPECT_EQ(0, zmq_unbind(socket_, socket_.last_endpoint().c_str()));
+    socket_.bind("tcp://lo:" + port);
+    EXPECT_EQ("tcp://127.0.0.1:" + port, socket_.last_endpoint());
+    EXPECT_EQ(0, zmq_unbind(socket_, ("tcp://lo:" + port).c_str()));
+}
+
+TEST_F(Endpoints, a_wildcard_is_a_file_name_to_those_who_connect)
+{
+    EXPECT_EQ(0, zmq_connect(socket_, "ipc://*"));
+    EXPECT_EQ("ipc://*", socket_.last_endpoint());
+    EXPECT_EQ(0, zmq_disconnect(socket_, "ipc://*"));
+}
+
+TEST_F(Endpoints, transports_that_are_not_built_are_not_supported)
+{
+    test_socket publisher(context_, ZMQ_PUB);
+    for (const char* address : {"pgm://127.0.0.1;239.0.0.1:5555", "epgm://lo;239.0.0.1:5555",
+                                "norm://127.0.0.1:5555", "vmci://1:1", "tipc://{1,1,1}"})
+        for (void* const socket : {static_cast<void*>(socket_), static_cast<void*>(publisher)}) {
+            EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_bind(socket, address))) << address;
+            EXPECT_TRUE(fails_with(EPROTONOSUPPORT, zmq_connect(socket, address))) << address;
+        }
+}
+
 class EndpointsOver : public transport_test {};
 
 TEST_P(EndpointsOver, an_address_cannot_be_bound_twice)

@@ -146,6 +146,24 @@ TEST_P(Poll, mixes_sockets_and_descriptors)
     EXPECT_EQ(ZMQ_POLLIN, items[0].revents);
 }
 
+TEST_P(Poll, reports_a_socket_and_its_own_descriptor)
+{
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+    peer.send("all that goes with a new connection has been told");
+    bound.recv();
+    int fd = -1;
+    std::size_t size = sizeof fd;
+    ASSERT_EQ(0, zmq_getsockopt(bound, ZMQ_FD, &fd, &size));
+    ASSERT_EQ(0, bound.events());
+    peer.send("x");
+    zmq_pollitem_t alone{nullptr, fd, ZMQ_POLLIN, 0};
+    ASSERT_EQ(1, zmq_poll(&alone, 1, patience.count()));
+    std::array<zmq_pollitem_t, 2> items{{{bound, 0, ZMQ_POLLIN, 0}, {nullptr, fd, ZMQ_POLLIN, 0}}};
+    EXPECT_EQ(2, zmq_poll(items.data(), 2, 0));
+    EXPECT_EQ(ZMQ_POLLIN, items[0].revents);
+    EXPECT_EQ(ZMQ_POLLIN, items[1].revents);
+}
+
 TEST_P(Poll, takes_a_socket_that_is_listed_twice)
 {
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);

@@ -316,6 +316,31 @@ TEST_P(InvertedMatching, delivers_what_does_not_match)
     EXPECT_EQ("c", socket.recv());
 }
 
+TEST_P(InvertedMatching, without_subscription_everything_is_delivered)
+{
+    test_socket publisher(context_, ZMQ_PUB);
+    publisher.set(ZMQ_INVERT_MATCHING, 1);
+    test_socket socket(context_, ZMQ_SUB);
+    socket.set(ZMQ_INVERT_MATCHING, 1);
+    socket.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
+    publish_until_received(publisher, socket, "ready");
+    publisher.send_parts({"any", "thing"});
+    EXPECT_EQ((parts{"any", "thing"}), socket.recv_parts());
+}
+
+TEST_P(InvertedMatching, a_subscriber_that_does_not_invert_discards_what_it_gets)
+{
+    test_socket publisher(context_, ZMQ_XPUB);
+    publisher.set(ZMQ_INVERT_MATCHING, 1);
+    test_socket socket(context_, ZMQ_SUB);
+    socket.set(ZMQ_SUBSCRIBE, "a");
+    socket.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
+    EXPECT_EQ(std::string("\1a"), publisher.recv());
+    for (const char* text : {"a", "b", "c"})
+        publisher.send(text);
+    EXPECT_FALSE(socket.readable(quiet_window));
+}
+
 ZLINK_ALL_TRANSPORTS(InvertedMatching);
 
 } // namespace

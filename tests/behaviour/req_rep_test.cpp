@@ -153,6 +153,28 @@ TEST_P(ReqRep, discard_a_reply_to_somebody_who_left)
     EXPECT_EQ("to somebody", req.recv());
 }
 
+TEST_P(ReqRep, drop_replies_that_find_no_room)
+{
+    auto [rep, dealer, address] = link(
+        context_, GetParam(), ZMQ_REP, ZMQ_DEALER,
+        [](test_socket& socket) { socket.set(ZMQ_SNDHWM, 1); },
+        [](test_socket& socket) { socket.set(ZMQ_RCVHWM, 1); });
+    const std::string big(200'000, 'x');
+    for (int index = 0; index < 200; ++index) {
+        dealer.send_parts({"", std::to_string(index)});
+        EXPECT_EQ(std::to_string(index), rep.recv());
+        rep.send_parts({std::to_string(index), big}); // never waits
+    }
+    int received = 0;
+    while (const auto reply = dealer.try_recv_parts()) {
+        ASSERT_EQ(3u, reply->size());
+        EXPECT_EQ(big, (*reply)[2]);
+        ++received;
+    }
+    EXPECT_LT(0, received);
+    EXPECT_GT(200, received);
+}
+
 TEST_P(ReqRep, keep_their_turn_when_a_call_could_not_complete)
 {
     test_socket req(context_, ZMQ_REQ);
@@ -192,8 +214,6 @@ TEST_P(ReqRep, relaxed_requests_may_be_repeated)
             socket.set(ZMQ_REQ_CORRELATE, 1);
             socket.set(ZMQ_RECONNECT_IVL, 5);
         });
-    if (GetParam() == transport::inproc)
-        GTEST_SKIP() << "repeating a request ends the pipe, and inproc does not reconnect";
     req.send("first");
     const parts first = router.recv_parts();
     ASSERT_EQ(4u, first.size());
@@ -205,6 +225,56 @@ TEST_P(ReqRep, relaxed_requests_may_be_repeated)
     router.send_parts({second[0], first[1], "", "old"});
     router.send_parts({second[0], second[1], "", "new"});
     EXPECT_EQ("new", req.recv());
+}
+
+TEST_P(ReqRep, a_relaxed_request_without_number_may_get_the_reply_to_the_one_before)
+{
+    auto [rep, req, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_REQ, {},
+                                    [](test_socket& socket) { socket.set(ZMQ_REQ_RELAXED, 1); });
+    req.send("first");
+    EXPECT_EQ("first", rep.recv());
+    req.send("second");
+    rep.send("reply to first");
+    EXPECT_EQ("reply to first", req.recv());
+}
+
+TEST_P(ReqRep, a_reply_that_came_before_a_repeated_request_is_dropped)
+{
+    auto [router, req, address] = link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ, {},
+                                       [](test_socket& socket) { socket.set(ZMQ_REQ_RELAXED, 1); });
+    req.send("first");
+    const parts first = router.recv_parts();
+    router.send_parts({first[0], "", "early"});
+    ASSERT_TRUE(req.readable());
+    req.send("second");
+    EXPECT_EQ((parts{first[0], "", "second"}), router.recv_parts());
+    EXPECT_FALSE(req.readable(quiet_window));
+    router.send_parts({first[0], "", "right"});
+    EXPECT_EQ("right", req.recv());
+}
+
+TEST_P(ReqRep, a_relaxed_request_may_be_sent_in_the_middle_of_a_reply)
+{
+    auto [router, req, address] = link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ, {},
+                                       [](test_socket& socket) { socket.set(ZMQ_REQ_RELAXED, 1); });
+    req.send("first");
+    const parts first = router.recv_parts();
+    router.send_parts({first[0], "", "one", "two"});
+    EXPECT_EQ("one", req.recv());
+    req.send("second");
+    EXPECT_EQ((parts{first[0], "", "second"}), router.recv_parts());
+    router.send_parts({first[0], "", "right"});
+    EXPECT_EQ(parts{"right"}, req.recv_parts());
+}
+
+TEST_P(ReqRep, show_a_relaxed_request_as_writable_while_it_waits)
+{
+    auto [rep, req, address] = link(context_, GetParam(), ZMQ_REP, ZMQ_REQ);
+    req.send("first");
+    EXPECT_EQ("first", rep.recv());
+    EXPECT_EQ(0, req.events() & ZMQ_POLLOUT);
+    req.set(ZMQ_REQ_RELAXED, 1);
+    EXPECT_NE(0, req.events() & ZMQ_POLLOUT);
 }
 
 TEST_P(ReqRep, correlated_replies_must_carry_the_number_of_the_request)
@@ -241,6 +311,70 @@ TEST_P(ReqRep, an_asked_server_that_left_is_not_replaced)
 ZLINK_ALL_TRANSPORTS(ReqRep);
 
 class ZlinkOnlyReqRep : public ReqRep {};
+
+TEST_P(ZlinkOnlyReqRep, numbered_requests_are_repeated_safely_with_several_servers)
+{
+    test_socket req(context_, ZMQ_REQ);
+    req.set(ZMQ_REQ_RELAXED, 1);
+    req.set(ZMQ_REQ_CORRELATE, 1);
+    std::vector<test_socket> servers;
+    for (int index = 0; index < 2; ++index) {
+        servers.emplace_back(context_, ZMQ_ROUTER);
+        req.connect(servers.back().bind_and_resolve(fresh_bind_address(GetParam())));
+    }
+    std::vector<parts> asked;
+    for (int round = 0; round < 2; ++round) {
+        req.send(std::to_string(round));
+        asked.push_back(servers[static_cast<std::size_t>(round)].recv_parts());
+        ASSERT_EQ(4u, asked.back().size());
+    }
+    servers[0].send_parts({asked[0][0], asked[0][1], "", "late reply to 0"});
+    // Even the other server cannot answer an old request.
+    servers[1].send_parts({asked[1][0], asked[0][1], "", "late reply to 0"});
+    EXPECT_FALSE(req.readable(quiet_window));
+    servers[1].send_parts({asked[1][0], asked[1][1], "", "reply to 1"});
+    EXPECT_EQ("reply to 1", req.recv());
+}
+
+TEST_P(ZlinkOnlyReqRep, a_relaxed_request_that_finds_no_room_leaves_the_one_before)
+{
+    test_socket req(context_, ZMQ_REQ);
+    req.set(ZMQ_REQ_RELAXED, 1);
+    req.set(ZMQ_SNDHWM, 1);
+    req.set(ZMQ_RCVHWM, 1);
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_RCVHWM, 1);
+    router.set(ZMQ_SNDHWM, 1);
+    req.connect(router.bind_and_resolve(fresh_bind_address(GetParam())));
+    const std::string big(1'000'000, 'x');
+    int sent = 0;
+    while (req.try_send(big) && sent < 1000)
+        ++sent;
+    ASSERT_LT(sent, 1000);
+    parts last;
+    for (; sent > 0; --sent)
+        last = router.recv_parts();
+    ASSERT_EQ((parts{last[0], "", big}), last);
+    router.send_parts({last[0], "", "reply"});
+    EXPECT_EQ("reply", req.recv());
+}
+
+TEST_P(ZlinkOnlyReqRep, numbers_begin_with_the_next_request)
+{
+    auto [router, req, address] = link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ);
+    req.send("plain");
+    const parts plain = router.recv_parts();
+    ASSERT_EQ(3u, plain.size());
+    req.set(ZMQ_REQ_CORRELATE, 1);
+    router.send_parts({plain[0], "", "reply"});
+    EXPECT_EQ("reply", req.recv());
+    req.send("numbered");
+    const parts numbered = router.recv_parts();
+    ASSERT_EQ(4u, numbered.size());
+    req.set(ZMQ_REQ_CORRELATE, 0);
+    router.send_parts({numbered[0], numbered[1], "", "reply"});
+    EXPECT_EQ("reply", req.recv());
+}
 
 TEST_P(ZlinkOnlyReqRep, a_request_that_ends_with_its_connection_does_not_keep_the_server)
 {

@@ -210,15 +210,17 @@ TEST(SendTimeout, ends_early_when_a_peer_connects)
     connecting.join();
 }
 
-/// Counts signals; the handler is installed without SA_RESTART.
+/// Counts signals.
 std::atomic<int> signals_seen{0};
 
-class Signals : public ::testing::Test {
+/// The parameter: the flags of the handler. Waiting ends whatever they say.
+class Signals : public ::testing::TestWithParam<int> {
 protected:
     Signals()
     {
         struct sigaction action {};
         action.sa_handler = [](int) { ++signals_seen; };
+        action.sa_flags = GetParam();
         ::sigaction(SIGUSR1, &action, &previous_);
         signals_seen = 0;
     }
@@ -250,7 +252,7 @@ private:
     struct sigaction previous_ {};
 };
 
-TEST_F(Signals, interrupt_a_blocked_receive)
+TEST_P(Signals, interrupt_a_blocked_receive)
 {
     test_socket socket(context_, ZMQ_PULL);
     char byte = 0;
@@ -259,14 +261,14 @@ TEST_F(Signals, interrupt_a_blocked_receive)
     EXPECT_LT(0, signals_seen);
 }
 
-TEST_F(Signals, interrupt_a_blocked_send)
+TEST_P(Signals, interrupt_a_blocked_send)
 {
     test_socket socket(context_, ZMQ_PUSH);
     const int result = interrupted([&] { return zmq_send(socket, "x", 1, 0); });
     EXPECT_TRUE(fails_with(EINTR, result));
 }
 
-TEST_F(Signals, interrupt_a_blocked_poll)
+TEST_P(Signals, interrupt_a_blocked_poll)
 {
     test_socket socket(context_, ZMQ_PULL);
     zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
@@ -274,7 +276,7 @@ TEST_F(Signals, interrupt_a_blocked_poll)
     EXPECT_TRUE(fails_with(EINTR, result));
 }
 
-TEST_F(Signals, interrupt_a_blocked_termination_which_can_be_repeated)
+TEST_P(Signals, interrupt_a_blocked_termination_which_can_be_repeated)
 {
     void* context = zmq_ctx_new();
     void* socket = zmq_socket(context, ZMQ_PAIR);
@@ -283,6 +285,32 @@ TEST_F(Signals, interrupt_a_blocked_termination_which_can_be_repeated)
     EXPECT_EQ(0, zmq_close(socket));
     EXPECT_EQ(0, zmq_ctx_term(context));
 }
+
+TEST_P(Signals, interrupt_a_blocked_poll_without_a_limit)
+{
+    test_socket socket(context_, ZMQ_PULL);
+    zmq_pollitem_t item{socket, 0, ZMQ_POLLIN, 0};
+    const int result = interrupted([&] { return zmq_poll(&item, 1, -1); });
+    EXPECT_TRUE(fails_with(EINTR, result));
+}
+
+TEST_P(Signals, interrupt_calls_that_would_wait_for_ever)
+{
+    test_socket receiver = test_socket::with_defaults(context_, ZMQ_PULL);
+    test_socket sender = test_socket::with_defaults(context_, ZMQ_PUSH);
+    iovec vector{};
+    std::size_t count = 1;
+    EXPECT_TRUE(fails_with(EINTR, interrupted([&] { return zmq_recv(receiver, nullptr, 0, 0); })));
+    EXPECT_TRUE(fails_with(EINTR, interrupted([&] { return zmq_send(sender, nullptr, 0, 0); })));
+    EXPECT_TRUE(
+        fails_with(EINTR, interrupted([&] { return zmq_recviov(receiver, &vector, &count, 0); })));
+    EXPECT_EQ(0u, count);
+    EXPECT_TRUE(fails_with(EINTR, interrupted([&] { return zmq_sendiov(sender, &vector, 1, 0); })));
+}
+
+INSTANTIATE_TEST_SUITE_P(With, Signals, ::testing::Values(0, SA_RESTART), [](const auto& info) {
+    return std::string(info.param ? "restarting_handler" : "handler");
+});
 
 } // namespace
 } // namespace zlink::test

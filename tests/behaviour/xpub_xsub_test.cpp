@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // XPUB and XSUB: subscriptions as messages.
+#define ZMQ_BUILD_DRAFT_API
 #include "support/fixture.hpp"
 
 namespace zlink::test {
@@ -343,9 +344,383 @@ TEST_P(XPubXSub, a_subscription_at_a_bound_subscriber_reaches_the_connecting_pub
     EXPECT_EQ("a", socket.recv());
 }
 
+class LastValue : public XPubXSub {
+protected:
+    LastValue() { publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 1); }
+
+    test_socket accepted(const std::string& topic)
+    {
+        test_socket socket = subscriber();
+        accept(socket, topic);
+        return socket;
+    }
+    void accept(test_socket& socket, const std::string& topic)
+    {
+        socket.set(ZMQ_SUBSCRIBE, topic);
+        EXPECT_EQ(subscribe(topic), publisher_.recv());
+        publisher_.set(ZMQ_SUBSCRIBE, topic);
+    }
+    void expect_for_all(std::initializer_list<test_socket*> sockets)
+    {
+        publisher_.send("T for all");
+        for (test_socket* socket : sockets)
+            EXPECT_EQ("T for all", socket->recv());
+    }
+};
+
+TEST_P(LastValue, the_message_after_a_subscription_is_for_the_newcomer_only)
+{
+    test_socket one = accepted("T");
+    publisher_.send("T cached");
+    EXPECT_EQ("T cached", one.recv());
+    test_socket two = accepted("T");
+    publisher_.send_parts({"T cached", "in", "parts"});
+    EXPECT_EQ((parts{"T cached", "in", "parts"}), two.recv_parts());
+    expect_for_all({&one, &two});
+}
+
+TEST_P(LastValue, a_message_that_the_newcomer_did_not_ask_for_goes_to_nobody)
+{
+    test_socket one = accepted("T");
+    accept(one, "Q");
+    publisher_.send("Q cached");
+    EXPECT_EQ("Q cached", one.recv());
+    test_socket two = accepted("T");
+    publisher_.send("Q is nothing for the newcomer");
+    expect_for_all({&one, &two});
+}
+
+TEST_P(LastValue, stays_when_manual_is_set_again)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket one = accepted("T");
+    publisher_.send("T cached");
+    EXPECT_EQ("T cached", one.recv());
+    test_socket two = accepted("T");
+    publisher_.send("T cached");
+    EXPECT_EQ("T cached", two.recv());
+    expect_for_all({&one, &two});
+}
+
+TEST_P(LastValue, ends_together_with_manual)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 0);
+    EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(publisher_, ZMQ_SUBSCRIBE, "T", 1)));
+    publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 1);
+    publisher_.set(ZMQ_XPUB_MANUAL, 0);
+    EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(publisher_, ZMQ_SUBSCRIBE, "T", 1)));
+    test_socket one = subscriber();
+    one.set(ZMQ_SUBSCRIBE, "T");
+    EXPECT_EQ(subscribe("T"), publisher_.recv());
+    test_socket two = subscriber();
+    two.set(ZMQ_SUBSCRIBE, "T");
+    publish_until_received(publisher_, two, "T ready");
+    while (one.try_recv_parts())
+        ;
+    expect_for_all({&one, &two});
+}
+
+ZLINK_ALL_TRANSPORTS(LastValue);
+
+class ZlinkOnlyLastValue : public LastValue {};
+
+TEST_P(ZlinkOnlyLastValue, a_message_for_a_newcomer_that_left_goes_to_nobody)
+{
+    test_socket one = accepted("T");
+    publisher_.send("T cached");
+    EXPECT_EQ("T cached", one.recv());
+    test_socket two = accepted("T");
+    two.close();
+    EXPECT_EQ(cancel("T"), publisher_.recv());
+    test_socket three = accepted("T");
+    three.close();
+    ASSERT_TRUE(publisher_.readable());
+    publisher_.send("T cached for three");
+    expect_for_all({&one});
+}
+
+ZLINK_ALL_TRANSPORTS(ZlinkOnlyLastValue);
+
+TEST_P(XPubXSub, a_manual_publisher_answers_the_request_read_last_whatever_messages_follow)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket one = subscriber(ZMQ_XSUB);
+    one.send(subscribe("A"));
+    EXPECT_EQ(subscribe("A"), publisher_.recv());
+    test_socket two = subscriber(ZMQ_XSUB);
+    two.send(subscribe("D"));
+    EXPECT_EQ(subscribe("D"), publisher_.recv());
+    one.send("a message of one");
+    EXPECT_EQ("a message of one", publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "D");
+    publisher_.send("D");
+    EXPECT_EQ("D", two.recv());
+}
+
+TEST_P(XPubXSub, a_manual_publisher_hears_what_a_leaving_peer_had_requested)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket stays = subscriber();
+    stays.set(ZMQ_SUBSCRIBE, "requested");
+    EXPECT_EQ(subscribe("requested"), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "given");
+    test_socket leaves = subscriber();
+    leaves.set(ZMQ_SUBSCRIBE, "requested");
+    EXPECT_EQ(subscribe("requested"), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "given");
+    leaves.set(ZMQ_SUBSCRIBE, "taken back");
+    EXPECT_EQ(subscribe("taken back"), publisher_.recv());
+    leaves.set(ZMQ_UNSUBSCRIBE, "taken back");
+    EXPECT_EQ(cancel("taken back"), publisher_.recv());
+    leaves.close();
+    EXPECT_EQ(cancel("requested"), publisher_.recv());
+    EXPECT_FALSE(publisher_.readable(quiet_window));
+    EXPECT_EQ(1, publisher_.get(ZMQ_TOPICS_COUNT));
+}
+
+TEST_P(XPubXSub, a_manual_publisher_cancels_by_itself)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket socket = subscriber(ZMQ_XSUB);
+    socket.send(subscribe(""));
+    EXPECT_EQ(subscribe(""), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "A");
+    publisher_.set(ZMQ_SUBSCRIBE, "B");
+    publisher_.send("A1");
+    EXPECT_EQ("A1", socket.recv());
+    publisher_.set(ZMQ_UNSUBSCRIBE, "A");
+    publisher_.send("A2");
+    publisher_.send("B1");
+    EXPECT_EQ("B1", socket.recv());
+}
+
+TEST_P(XPubXSub, verbose_after_verboser_shows_only_the_last_cancellation)
+{
+    publisher_.set(ZMQ_XPUB_VERBOSER, 1);
+    publisher_.set(ZMQ_XPUB_VERBOSE, 1);
+    test_socket one = subscriber();
+    test_socket two = subscriber();
+    for (test_socket* socket : {&one, &two}) {
+        socket->set(ZMQ_SUBSCRIBE, "a");
+        EXPECT_EQ(subscribe("a"), publisher_.recv());
+    }
+    one.set(ZMQ_UNSUBSCRIBE, "a");
+    EXPECT_FALSE(publisher_.readable(quiet_window));
+    two.set(ZMQ_UNSUBSCRIBE, "a");
+    EXPECT_EQ(cancel("a"), publisher_.recv());
+}
+
+TEST_P(XPubXSub, verboser_shows_the_topics_of_everybody_who_leaves)
+{
+    publisher_.set(ZMQ_XPUB_VERBOSER, 1);
+    std::vector<test_socket> sockets;
+    for (int index = 0; index < 2; ++index) {
+        sockets.push_back(subscriber());
+        sockets.back().set(ZMQ_SUBSCRIBE, "a");
+        EXPECT_EQ(subscribe("a"), publisher_.recv());
+        sockets.back().set(ZMQ_SUBSCRIBE, "b");
+        EXPECT_EQ(subscribe("b"), publisher_.recv());
+    }
+    while (!sockets.empty()) {
+        sockets.pop_back();
+        EXPECT_EQ(cancel("a"), publisher_.recv());
+        EXPECT_EQ(cancel("b"), publisher_.recv());
+    }
+}
+
+TEST_P(XPubXSub, count_their_topics)
+{
+    EXPECT_EQ(0, publisher_.get(ZMQ_TOPICS_COUNT));
+    test_socket one = subscriber();
+    test_socket two = subscriber(ZMQ_XSUB);
+    one.set(ZMQ_SUBSCRIBE, "a");
+    one.set(ZMQ_SUBSCRIBE, "a");
+    one.set(ZMQ_SUBSCRIBE, "");
+    two.send(subscribe("a"));
+    two.send(subscribe("b"));
+    EXPECT_EQ(2, one.get(ZMQ_TOPICS_COUNT));
+    EXPECT_EQ(2, two.get(ZMQ_TOPICS_COUNT));
+    ASSERT_TRUE(
+        wait_until([&] { return publisher_.events() && publisher_.get(ZMQ_TOPICS_COUNT) == 3; }));
+    one.set(ZMQ_UNSUBSCRIBE, "a");
+    EXPECT_EQ(2, one.get(ZMQ_TOPICS_COUNT));
+    one.set(ZMQ_UNSUBSCRIBE, "a");
+    EXPECT_EQ(1, one.get(ZMQ_TOPICS_COUNT));
+    one.set(ZMQ_UNSUBSCRIBE, "never subscribed");
+    EXPECT_EQ(1, one.get(ZMQ_TOPICS_COUNT));
+    two.send(cancel("b"));
+    EXPECT_EQ(1, two.get(ZMQ_TOPICS_COUNT));
+    ASSERT_TRUE(
+        wait_until([&] { return publisher_.events() && publisher_.get(ZMQ_TOPICS_COUNT) == 2; }));
+}
+
+TEST_P(XPubXSub, show_who_sent_what_arrives_from_subscribers)
+{
+    if (GetParam() != transport::tcp)
+        return; // others have no address
+    test_socket socket = subscriber(ZMQ_XSUB);
+    socket.send(subscribe("a"));
+    socket.send("message");
+    for (int index = 0; index < 2; ++index) {
+        zmq_msg_t message;
+        zmq_msg_init(&message);
+        ASSERT_LT(0, zmq_msg_recv(&message, publisher_, 0));
+        EXPECT_STREQ("127.0.0.1", zmq_msg_gets(&message, "Peer-Address"));
+        EXPECT_STREQ("XSUB", zmq_msg_gets(&message, "Socket-Type"));
+        zmq_msg_close(&message);
+    }
+}
+
+TEST_P(XPubXSub, a_manual_pub_socket_sends_nothing_unasked)
+{
+    test_socket publisher(context_, ZMQ_PUB);
+    publisher.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket socket(context_, ZMQ_SUB);
+    socket.set(ZMQ_SUBSCRIBE, "a");
+    socket.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
+    EXPECT_EQ(0, zmq_setsockopt(publisher, ZMQ_SUBSCRIBE, "a", 1));
+    wait_until(
+        [&] {
+            publisher.send("abc");
+            return socket.readable(1ms);
+        },
+        quiet_window);
+    EXPECT_FALSE(socket.readable(1ms));
+}
+
+TEST_P(XPubXSub, a_welcome_message_reaches_an_xsub_without_subscription)
+{
+    publisher_.set(ZMQ_XPUB_WELCOME_MSG, "welcome");
+    test_socket xsub = subscriber(ZMQ_XSUB);
+    publisher_.events();
+    EXPECT_TRUE(wait_until([&] { return publisher_.events() && xsub.readable(2ms); }));
+    EXPECT_EQ("welcome", xsub.recv());
+}
+
+TEST_P(XPubXSub, what_the_publisher_decides_passes_an_xsub_but_not_a_sub)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket xsub = subscriber(ZMQ_XSUB);
+    xsub.send(subscribe("asked for"));
+    EXPECT_EQ(subscribe("asked for"), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "given");
+    test_socket sub = subscriber();
+    sub.set(ZMQ_SUBSCRIBE, "asked for");
+    EXPECT_EQ(subscribe("asked for"), publisher_.recv());
+    publisher_.set(ZMQ_SUBSCRIBE, "given");
+    publisher_.set(ZMQ_SUBSCRIBE, "asked for");
+    publisher_.send_parts({"given", "parts"});
+    publisher_.send("asked for");
+    EXPECT_EQ((parts{"given", "parts"}), xsub.recv_parts());
+    EXPECT_EQ("asked for", sub.recv());
+}
+
+TEST_P(XPubXSub, an_xsub_need_not_invert_what_its_publisher_inverts)
+{
+    publisher_.set(ZMQ_INVERT_MATCHING, 1);
+    test_socket xsub = subscriber(ZMQ_XSUB);
+    xsub.send(subscribe("a"));
+    EXPECT_EQ(subscribe("a"), publisher_.recv());
+    publisher_.send("abc");
+    publisher_.send("xyz");
+    EXPECT_EQ("xyz", xsub.recv());
+}
+
+TEST_P(XPubXSub, large_messages_reach_every_subscriber_undamaged)
+{
+    std::vector<test_socket> sockets;
+    for (int index = 0; index < 4; ++index) {
+        sockets.push_back(subscriber());
+        sockets.back().set(ZMQ_SUBSCRIBE, "");
+        publish_until_received(publisher_, sockets.back(), "ready");
+        for (test_socket& socket : sockets)
+            while (socket.try_recv_parts(2ms))
+                ;
+    }
+    for (const std::size_t size : {4095, 4096, 8191, 8192, 100'000, 2'000'000}) {
+        const parts message{std::string(size, 'a'), "small", std::string(size, 'b')};
+        publisher_.send_parts(message);
+        for (test_socket& socket : sockets)
+            EXPECT_EQ(message, socket.recv_parts());
+    }
+}
+
 ZLINK_ALL_TRANSPORTS(XPubXSub);
 
-class ZlinkOnlyXPub : public transport_test {};
+class ZlinkOnlyXPub : public XPubXSub {};
+
+TEST_P(ZlinkOnlyXPub, a_publisher_that_cannot_receive_drops_messages_of_subscribers)
+{
+    test_socket publisher(context_, ZMQ_PUB);
+    test_socket xsub(context_, ZMQ_XSUB);
+    xsub.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
+    for (int index = 0; index < 2000; ++index)
+        xsub.send_parts({"message " + std::to_string(index), subscribe("x")});
+    xsub.send(subscribe("a"));
+    publish_until_received(publisher, xsub, "a");
+    EXPECT_TRUE(fails_with(ENOTSUP, zmq_recv(publisher, nullptr, 0, ZMQ_DONTWAIT)));
+}
+
+TEST_P(ZlinkOnlyXPub, a_cancellation_does_not_keep_the_next_message_from_others)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 1);
+    test_socket one = subscriber();
+    test_socket two = subscriber();
+    for (test_socket* socket : {&one, &two}) {
+        socket->set(ZMQ_SUBSCRIBE, "T");
+        EXPECT_EQ(subscribe("T"), publisher_.recv());
+        publisher_.set(ZMQ_SUBSCRIBE, "T");
+        publisher_.send("T cached");
+        EXPECT_EQ("T cached", socket->recv());
+    }
+    one.set(ZMQ_UNSUBSCRIBE, "T");
+    EXPECT_EQ(cancel("T"), publisher_.recv());
+    publisher_.set(ZMQ_UNSUBSCRIBE, "T");
+    publisher_.send("T");
+    EXPECT_EQ("T", two.recv());
+}
+
+TEST_P(ZlinkOnlyXPub, topics_of_subscribers_that_left_are_not_counted)
+{
+    test_socket socket = subscriber();
+    socket.set(ZMQ_SUBSCRIBE, "a");
+    ASSERT_TRUE(wait_until([&] { return publisher_.get(ZMQ_TOPICS_COUNT) == 1; }));
+    socket.close();
+    ASSERT_TRUE(wait_until([&] { return publisher_.get(ZMQ_TOPICS_COUNT) == 0; }));
+}
+
+TEST_P(ZlinkOnlyXPub, a_verbose_xsub_forwards_every_cancellation)
+{
+    publisher_.set(ZMQ_XPUB_VERBOSER, 1);
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    test_socket socket = subscriber(ZMQ_XSUB);
+    socket.set(ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, 1);
+    for (int index = 0; index < 2; ++index) {
+        socket.send(subscribe("a"));
+        EXPECT_EQ(subscribe("a"), publisher_.recv());
+    }
+    for (int index = 0; index < 3; ++index) {
+        socket.send(cancel("a"));
+        EXPECT_EQ(cancel("a"), publisher_.recv());
+    }
+    socket.set(ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, 0);
+    socket.send(cancel("a"));
+    EXPECT_FALSE(publisher_.readable(quiet_window));
+}
+
+TEST(XSubOptions, verbose_unsubscribe_belongs_to_xsub_only)
+{
+    test_context context;
+    for (int type = ZMQ_PAIR; type <= ZMQ_XSUB; ++type) {
+        test_socket socket(context, type);
+        const int on = 1;
+        const int result = zmq_setsockopt(socket, ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, &on, sizeof on);
+        if (type == ZMQ_XSUB)
+            EXPECT_EQ(0, result);
+        else
+            EXPECT_TRUE(fails_with(EINVAL, result)) << type;
+    }
+}
 
 TEST_P(ZlinkOnlyXPub, keeps_an_upstream_message_in_one_piece)
 {

@@ -122,6 +122,9 @@ class Peer:
     def recv(self, timeout_ms=OPERATION_MS):
         return [bytes.fromhex(part) for part in self.call("recv", timeout_ms=timeout_ms)]
 
+    def recv_properties(self, *names, timeout_ms=OPERATION_MS):
+        return self.call("recv_properties", names=names, timeout_ms=timeout_ms)
+
     def try_recv(self, timeout_ms):
         """The next message, or None if there is none within the time."""
         try:
@@ -130,6 +133,21 @@ class Peer:
             if error.name != "EAGAIN":
                 raise
             return None
+
+    def join(self, group):
+        self.call("join", group=group.hex())
+
+    def leave(self, group):
+        self.call("leave", group=group.hex())
+
+    def send_draft(self, body, routing_id=0, group=None, timeout_ms=OPERATION_MS):
+        self.call("send_draft", body=body.hex(), routing_id=routing_id,
+                  group=None if group is None else group.hex(), timeout_ms=timeout_ms)
+
+    def recv_draft(self, timeout_ms=OPERATION_MS):
+        """Body, routing id and group of the next message."""
+        body, routing_id, group = self.call("recv_draft", timeout_ms=timeout_ms)
+        return bytes.fromhex(body), routing_id, bytes.fromhex(group)
 
     def poll(self, events, timeout_ms):
         return self.call("poll", events=events, timeout_ms=timeout_ms)

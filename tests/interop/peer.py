@@ -6,8 +6,8 @@ A request is `{"op": name, ...arguments}`; the answer is `{"ok": result}` or
 libraries mapped into the process. Every operation has a time limit, and the process as a whole
 ends itself at its deadline with all stacks on stderr, even when a library call is stuck.
 
-Roles: `socket` one socket; `proxy` a user-level proxy between two sockets; `asyncio` one socket of
-zmq.asyncio.
+Roles: `socket` one socket; `proxy` a user-level proxy between two sockets; `device` the library's;
+`asyncio` one socket of zmq.asyncio.
 Each is a class `Role` in its own module, whose methods are the operations.
 """
 
@@ -66,7 +66,7 @@ def answer(value):
     os.write(1, json.dumps(value).encode() + b"\n")
 
 
-ROLES = ("socket", "proxy", "asyncio")
+ROLES = ("socket", "proxy", "device", "asyncio")
 
 
 def serve(role, reader):

@@ -5,9 +5,11 @@ import errno
 import time
 
 import zmq
+import zmq.utils.monitor
 
 import content
 import options
+from draft_api import DraftApi
 
 ZERO_COPY_BYTES = 1_000_000
 
@@ -39,6 +41,7 @@ class Role:
         self.socket_ = self.context_.socket(getattr(zmq, arguments.type))
         self.socket_.setsockopt(zmq.LINGER, 0)
         options.apply(self.socket_, arguments.option)
+        self.monitor_ = None
 
     # -- endpoints and options ----------------------------------------------------------------
 
@@ -54,6 +57,28 @@ class Role:
 
     def disconnect(self, endpoint):
         self.socket_.disconnect(endpoint)
+
+    # -- monitor ------------------------------------------------------------------------------
+
+    def monitor(self):
+        self.monitor_ = self.socket_.get_monitor_socket()
+
+    def monitor_events(self, count=None, until=None, timeout_ms=10_000):
+        """The next events: so many, or up to the first of a name."""
+        limit = Limit(timeout_ms)
+        events = []
+        while len(events) != count and (not events or events[-1]["name"] != until):
+            if not self.monitor_.poll(limit.left_ms()):
+                raise RuntimeError(f"no more events after {events}")
+            told = zmq.utils.monitor.recv_monitor_message(self.monitor_)
+            events.append({"name": zmq.Event(told["event"]).name, "value": told["value"],
+                           "endpoint": told["endpoint"].decode()})
+        return events
+
+    def unmonitor(self):
+        """Ends it. The events that were left."""
+        self.socket_.monitor(None, 0)
+        return self.monitor_events(until="MONITOR_STOPPED")
 
     def set_option(self, name, value):
         self.socket_.setsockopt(getattr(zmq, name), options.value_of(value))
@@ -72,6 +97,31 @@ class Role:
 
     def recv(self, timeout_ms):
         return hexed(self._recv(Limit(timeout_ms)))
+
+    def recv_properties(self, names, timeout_ms):
+        """Properties of the next message's first part."""
+        if not self.socket_.poll(timeout_ms, zmq.POLLIN):
+            raise zmq.Again()
+        part = self.socket_.recv_multipart(copy=False)[0]
+        return {name: part.get(name) for name in names}
+
+    # -- draft functions ----------------------------------------------------------------------
+
+    def join(self, group):
+        DraftApi(self.socket_).join(bytes.fromhex(group))
+
+    def leave(self, group):
+        DraftApi(self.socket_).leave(bytes.fromhex(group))
+
+    def send_draft(self, body, routing_id, group, timeout_ms):
+        self.socket_.setsockopt(zmq.SNDTIMEO, timeout_ms)
+        DraftApi(self.socket_).send(bytes.fromhex(body), routing_id,
+                                    None if group is None else bytes.fromhex(group))
+
+    def recv_draft(self, timeout_ms):
+        self.socket_.setsockopt(zmq.RCVTIMEO, timeout_ms)
+        body, routing_id, group = DraftApi(self.socket_).recv()
+        return [body.hex(), routing_id, group.hex()]
 
     # -- many messages ------------------------------------------------------------------------
 
@@ -160,6 +210,8 @@ class Role:
     def finish(self, linger_ms):
         """Closes the socket, terminates the context; returns how long that took in ms."""
         start = time.monotonic()
+        if self.monitor_ is not None:
+            self.monitor_.close()
         self.socket_.close(linger=linger_ms)
         self.context_.term()
         return int((time.monotonic() - start) * 1000)

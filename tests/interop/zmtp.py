@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A hand-driven ZMTP 3 peer on a plain socket."""
+"""A hand-driven ZMTP peer on a plain socket."""
 
+import select
 import socket
 import time
 
@@ -9,6 +10,10 @@ from harness import readable
 DEADLINE_S = 10
 
 MORE, LONG, COMMAND = 0x01, 0x02, 0x04
+
+# Peers of ZMTP 2.0 announce their type by its number.
+TYPE_NUMBERS = ["PAIR", "PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PULL", "PUSH", "XPUB",
+                "XSUB"]
 
 SIGNATURE = bytes.fromhex("ff00000000000000017f")
 
@@ -23,6 +28,13 @@ def frame(body, flags=0):
     if len(body) > 255 or flags & LONG:
         return bytes([flags | LONG]) + len(body).to_bytes(8, "big") + body
     return bytes([flags, len(body)]) + body
+
+
+def frame_1_0(body, flags=0):
+    """A frame of ZMTP 1.0."""
+    if len(body) > 253:
+        return b"\xff" + (len(body) + 1).to_bytes(8, "big") + bytes([flags]) + body
+    return bytes([len(body) + 1, flags]) + body
 
 
 def message(*parts):
@@ -134,6 +146,12 @@ class RawPeer:
                 return received
             received += chunk
         raise AssertionError("the connection was not closed")
+
+    def sees_end(self, within_s):
+        """Whether the other side closes within that time, read or not what it sent before."""
+        poll = select.poll()
+        poll.register(self.socket_, select.POLLRDHUP)
+        return bool(poll.poll(within_s * 1000))
 
     def stays_silent(self, duration_s):
         """Whether neither bytes nor the end of the stream arrive for that time."""

@@ -25,6 +25,8 @@ public:
     }
     ~temporary_directory()
     {
+        if (::getpid() != owner_)
+            return; // a child process that a test has forked
         std::error_code ignored;
         std::filesystem::remove_all(path_, ignored);
     }
@@ -34,6 +36,7 @@ public:
     const std::string& path() const { return path_; }
 
 private:
+    const pid_t owner_ = ::getpid();
     std::string path_;
 };
 

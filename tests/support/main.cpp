@@ -9,20 +9,40 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <unistd.h>
 
 namespace {
 
+/// What the guard and its thread share. Never destroyed: a child process that a test forks has it,
+/// but not the thread that waits on it.
+struct guard_state {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::thread thread;
+};
+
+guard_state& state()
+{
+    static auto& it = *new guard_state;
+    return it;
+}
+
 class hang_guard : public ::testing::EmptyTestEventListener {
 public:
-    explicit hang_guard(std::chrono::seconds limit) : limit_(limit), thread_([this] { watch(); }) {}
+    explicit hang_guard(std::chrono::seconds limit) : limit_(limit)
+    {
+        state().thread = std::thread([this] { watch(); });
+    }
     ~hang_guard() override
     {
+        if (::getpid() != process_)
+            return;
         {
             const std::lock_guard lock(mutex_);
             finished_ = true;
         }
         changed_.notify_one();
-        thread_.join();
+        state().thread.join();
     }
 
     void OnTestStart(const ::testing::TestInfo& info) override
@@ -55,12 +75,12 @@ private:
     }
 
     std::chrono::seconds limit_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
+    const pid_t process_ = ::getpid();
+    std::mutex& mutex_ = state().mutex;
+    std::condition_variable& changed_ = state().changed;
     std::string current_;
     std::chrono::steady_clock::time_point deadline_;
     bool finished_ = false;
-    std::thread thread_;
 };
 
 } // namespace

@@ -59,6 +59,17 @@ inline bool decode_header(const std::byte* p, std::size_t available, frame_heade
     return true;
 }
 
+/// Writes a header in the LONG form, which may be used for any size, and returns its size, 9.
+inline std::size_t encode_long_header(std::byte* out, std::uint8_t flags,
+                                      std::uint64_t body_bytes) noexcept
+{
+    out[0] = static_cast<std::byte>(flags | flag_long);
+    for (std::size_t i = 1; i < long_header_bytes; ++i) {
+        out[i] = static_cast<std::byte>(body_bytes >> (8 * (long_header_bytes - 1 - i)));
+    }
+    return long_header_bytes;
+}
+
 /// Writes the header of a frame and returns its size, 2 or 9; `out` must have room for 9 bytes when
 /// `body_bytes` exceeds 255, for 2 otherwise. The LONG bit of `flags` is set or cleared to fit
 /// `body_bytes`; the other bits are written as given.
@@ -70,11 +81,7 @@ inline std::size_t encode_header(std::byte* out, std::uint8_t flags,
         out[1] = static_cast<std::byte>(body_bytes);
         return short_header_bytes;
     }
-    out[0] = static_cast<std::byte>(flags | flag_long);
-    for (std::size_t i = 1; i < long_header_bytes; ++i) {
-        out[i] = static_cast<std::byte>(body_bytes >> (8 * (long_header_bytes - 1 - i)));
-    }
-    return long_header_bytes;
+    return encode_long_header(out, flags, body_bytes);
 }
 
 } // namespace zlink::engine::zmtp3

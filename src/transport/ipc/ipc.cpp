@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/ipc/ipc.hpp"
 
+#include "transport/ipc/peer_filter.hpp"
 #include "transport/socket_stream.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
@@ -9,6 +10,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -77,7 +80,16 @@ std::string peer_text(int fd, const sockaddr*, socklen_t)
            std::to_string(credentials.pid);
 }
 
-constexpr socket_kind kind{prepare, tune, endpoint_text, peer_text};
+// The kernel keeps what a closed socket has sent, but peers exist that stop reading as soon as they
+// are told of the end, and lose what is left.
+std::size_t undelivered_bytes(int fd)
+{
+    int unread = 0;
+    return ::ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0 ? static_cast<std::size_t>(unread) : 0;
+}
+
+constexpr socket_kind kind{prepare,           tune,      endpoint_text,
+                           undelivered_bytes, peer_text, ipc_filter::admits};
 
 error_code check_connect(std::string_view address, const options&)
 {
@@ -129,7 +141,7 @@ std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
         ::unlink(path.c_str()); // left behind by a process that died, or taken over from a live one
     auto bound = listen_on(io, endpoint, kind, settings, on_close, error);
     if (!bound && on_close)
-        on_close();
+        on_close(); // otherwise it is done by closing
     return bound;
 }
 

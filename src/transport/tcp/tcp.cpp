@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tcp/tcp.hpp"
 
+#include "transport/ip/host.hpp"
+#include "transport/ip/settings.hpp"
 #include "transport/socket_stream.hpp"
+#include "transport/socks/socks_connect.hpp"
+#include "transport/tcp/accept_filter.hpp"
 #include "transport/tcp/address.hpp"
 
 #include <boost/asio/ip/tcp.hpp>
@@ -18,9 +22,9 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 
-error_code last_error()
+error_code system_error(int value)
 {
-    return {errno, boost::system::system_category()};
+    return {value, boost::system::system_category()};
 }
 
 tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
@@ -31,35 +35,10 @@ tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
     return endpoint;
 }
 
-void set_int(int fd, int level, int name, int value)
-{
-    ::setsockopt(fd, level, name, &value, sizeof value);
-}
-
-error_code prepare(int fd, const options& settings)
-{
-    if (settings.send_buffer_bytes >= 0)
-        set_int(fd, SOL_SOCKET, SO_SNDBUF, settings.send_buffer_bytes);
-    if (settings.receive_buffer_bytes >= 0)
-        set_int(fd, SOL_SOCKET, SO_RCVBUF, settings.receive_buffer_bytes);
-    int family = 0;
-    socklen_t bytes = sizeof family;
-    ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &bytes);
-    if (family == AF_INET6)
-        set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-    if (settings.type_of_service > 0)
-        set_int(fd,
-                family == AF_INET6 ? static_cast<int>(IPPROTO_IPV6) : static_cast<int>(IPPROTO_IP),
-                family == AF_INET6 ? IPV6_TCLASS : IP_TOS, settings.type_of_service);
-    if (!settings.bind_to_device.empty() &&
-        ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, settings.bind_to_device.data(),
-                     static_cast<socklen_t>(settings.bind_to_device.size())) != 0)
-        return last_error();
-    return {};
-}
-
 void tune(int fd, const options& settings)
 {
+    using ip_settings::set_int;
+    ip_settings::apply_per_connection(fd, settings);
     // Batching is done above; what is written should leave at once.
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (settings.tcp_keepalive >= 0)
@@ -89,7 +68,24 @@ std::string peer_text(int, const sockaddr* address, socklen_t bytes)
     return host.to_string();
 }
 
-constexpr socket_kind kind{prepare, tune, endpoint_text, peer_text};
+std::size_t undelivered_bytes(int)
+{
+    return 0; // the kernel goes on sending
+}
+
+bool admits(int fd, const options& settings)
+{
+    if (settings.accept_filters.empty())
+        return true;
+    sockaddr_storage peer{};
+    socklen_t bytes = sizeof peer;
+    auto* const address = reinterpret_cast<sockaddr*>(&peer);
+    return ::getpeername(fd, address, &bytes) == 0 &&
+           filters_admit(settings.accept_filters, to_tcp(address, bytes).address());
+}
+
+constexpr socket_kind kind{ip_settings::apply, tune,      endpoint_text,
+                           undelivered_bytes,  peer_text, admits};
 
 error_code check_connect(std::string_view address, const options&)
 {
@@ -102,39 +98,53 @@ std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
     if (settings.listening_fd >= 0)
         return listen_on_given(io, {AF_INET, AF_INET6}, kind, settings, error);
     // A source part, as connect addresses may have, means nothing here.
-    const auto endpoint =
-        tcp_address::resolve_local(tcp_address::split_source(address).target, settings.ipv6, error);
+    const auto local = ip_host::split_local(address).remote;
+    auto endpoint = tcp_address::resolve_local(local, settings.ipv6, error);
     if (error)
         return nullptr;
-    return listen_on(io, endpoint, kind, settings, nullptr, error);
+    auto bound = listen_on(io, endpoint, kind, settings, nullptr, error);
+    if (!bound && error == system_error(EAFNOSUPPORT) && settings.ipv6) {
+        // A system without IPv6: IPv4 addresses can still be served.
+        error = {};
+        endpoint = tcp_address::resolve_local(local, false, error);
+        if (!error)
+            bound = listen_on(io, endpoint, kind, settings, nullptr, error);
+    }
+    return bound;
 }
 
-/// Resolves, then connects to one address after the other.
+// A proxy that accepts and then says nothing is given up after this, if no other limit is set.
+constexpr std::chrono::milliseconds proxy_patience{30'000};
+
+/// Resolves the target, or the proxy in its place, then tries one address after the other; the
+/// proxy is asked for the target.
 class tcp_connect final : public connect_attempt, public std::enable_shared_from_this<tcp_connect> {
 public:
-    tcp_connect(asio::io_context& io, const options& settings, connect_handler handler)
+    tcp_connect(asio::io_context& io, const options& settings, std::string_view address,
+                connect_handler handler)
         : io_(io), resolver_(io), settings_(settings), handler_(std::move(handler))
-    {}
-
-    void start(std::string_view address)
     {
-        const auto parts = tcp_address::split_source(address);
-        const auto self = shared_from_this();
-        if (!parts.source.empty()) {
-            error_code error;
-            source_ = tcp_address::resolve_local(parts.source, settings_.ipv6, error);
-            has_source_ = true;
-            if (error)
-                return asio::post(io_, [self, error] { self->finish(error, nullptr); });
-        }
-        const auto target = tcp_address::split(parts.target);
-        error_code not_numeric;
-        const auto literal = asio::ip::make_address(target->host, not_numeric);
-        if (!not_numeric) {
-            candidates_.emplace_back(literal, static_cast<std::uint16_t>(std::stoi(target->port)));
+        const auto parts = ip_host::split_local(address);
+        if (parts.has_local)
+            source_.emplace(parts.local);
+        target_ = ip_host::split(parts.remote).value_or(ip_host::host_port{});
+    }
+
+    void start()
+    {
+        const auto next_hop =
+            settings_.socks_proxy.empty() ? target_ : ip_host::split(settings_.socks_proxy);
+        const auto port = next_hop ? ip_host::parse_port(next_hop->port) : std::nullopt;
+        if (!port || next_hop->host.empty())
+            return finish_later(system_error(EINVAL));
+        if (const auto literal = ip_host::literal(next_hop->host)) {
+            if (literal->is_v6() && !settings_.ipv6)
+                return finish_later(system_error(EAFNOSUPPORT));
+            candidates_.emplace_back(*literal, *port);
             return next({});
         }
-        auto resolved = [self](const error_code& error, tcp::resolver::results_type results) {
+        auto resolved = [self = shared_from_this()](const error_code& error,
+                                                    const tcp::resolver::results_type& results) {
             if (!self->handler_)
                 return;
             for (const auto& entry : results)
@@ -142,35 +152,72 @@ public:
             self->next(error);
         };
         if (settings_.ipv6)
-            resolver_.async_resolve(target->host, target->port, tcp::resolver::flags(),
+            resolver_.async_resolve(next_hop->host, next_hop->port, tcp::resolver::flags(),
                                     std::move(resolved));
         else
-            resolver_.async_resolve(tcp::v4(), target->host, target->port, tcp::resolver::flags(),
-                                    std::move(resolved));
+            resolver_.async_resolve(tcp::v4(), next_hop->host, next_hop->port,
+                                    tcp::resolver::flags(), std::move(resolved));
     }
 
     void cancel() noexcept override
     {
         resolver_.cancel();
-        if (current_)
-            std::exchange(current_, nullptr)->cancel();
+        const auto pending = std::exchange(current_, nullptr);
         finish(asio::error::operation_aborted, nullptr);
+        if (pending)
+            pending->cancel();
     }
 
 private:
-    void next(const error_code& last)
+    void next(error_code last)
     {
-        if (tried_ == candidates_.size())
-            return finish(last ? last : error_code(asio::error::host_not_found), nullptr);
-        const generic_endpoint source(source_);
-        current_ =
-            connect_to(io_, candidates_[tried_++], has_source_ ? &source : nullptr, kind, settings_,
-                       [self = shared_from_this()](const error_code& error,
-                                                   std::unique_ptr<stream> connected) {
-                           if (error && error != asio::error::operation_aborted && self->handler_)
-                               return self->next(error);
-                           self->finish(error, std::move(connected));
-                       });
+        while (tried_ != candidates_.size()) {
+            const tcp::endpoint& candidate = candidates_[tried_++];
+            if (!source_)
+                return try_address(candidate, nullptr);
+            error_code unsuitable;
+            const generic_endpoint source(
+                tcp_address::resolve_source(*source_, candidate, unsuitable));
+            if (!unsuitable)
+                return try_address(candidate, &source);
+            last = unsuitable;
+        }
+        finish_later(last ? last : error_code(asio::error::host_not_found));
+    }
+
+    void try_address(const tcp::endpoint& candidate, const generic_endpoint* source)
+    {
+        current_ = connect_to(io_, candidate, source, kind, settings_,
+                              {[self = shared_from_this()](const error_code& error,
+                                                           std::unique_ptr<stream> connected) {
+                                   if (!self->handler_)
+                                       return;
+                                   if (error)
+                                       return self->next(error);
+                                   self->reached(std::move(connected));
+                               },
+                               handler_.steps()});
+    }
+
+    void reached(std::unique_ptr<stream> connected)
+    {
+        if (settings_.socks_proxy.empty())
+            return finish({}, std::move(connected));
+        const auto limit = settings_.connect_timeout_ms > 0
+                               ? std::chrono::milliseconds(settings_.connect_timeout_ms)
+                               : proxy_patience;
+        socks5_request request{target_.host, ip_host::parse_port(target_.port).value_or(0),
+                               settings_.socks_username, settings_.socks_password};
+        current_ = connect_through(
+            io_, std::move(connected), std::move(request), limit,
+            [self = shared_from_this()](const error_code& error, std::unique_ptr<stream> ready) {
+                self->finish(error, std::move(ready));
+            });
+    }
+
+    void finish_later(const error_code& error)
+    {
+        asio::post(io_, [self = shared_from_this(), error] { self->finish(error, nullptr); });
     }
 
     void finish(const error_code& error, std::unique_ptr<stream> connected)
@@ -186,18 +233,18 @@ private:
     tcp::resolver resolver_;
     options settings_;
     connect_handler handler_;
+    std::optional<std::string> source_;
+    ip_host::host_port target_;
     std::vector<tcp::endpoint> candidates_;
     std::size_t tried_ = 0;
-    tcp::endpoint source_;
-    bool has_source_ = false;
     std::shared_ptr<connect_attempt> current_;
 };
 
 std::shared_ptr<connect_attempt> connect(asio::io_context& io, std::string_view address,
                                          const options& settings, connect_handler handler)
 {
-    auto attempt = std::make_shared<tcp_connect>(io, settings, std::move(handler));
-    attempt->start(address);
+    auto attempt = std::make_shared<tcp_connect>(io, settings, address, std::move(handler));
+    attempt->start();
     return attempt;
 }
 

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/objects.hpp"
+#include "core/poll.hpp"
+
+#include <algorithm>
+#include <new>
+#include <vector>
+#include <zmq.h>
+
+namespace zlink::api {
+namespace {
+
+constexpr int no_descriptor = -1;
+constexpr short all_events = ZMQ_POLLIN | ZMQ_POLLOUT | ZMQ_POLLERR | ZMQ_POLLPRI;
+
+/// The sockets and descriptors of a zmq_poller, in the order of registration. As soon as sockets
+/// that many threads use are among them, it has a descriptor: that is readable while one of these
+/// may be ready, and is made unreadable by wait().
+/// Thread safety: one thread at a time.
+class poller {
+public:
+    poller() = default;
+    ~poller()
+    {
+        for (const item& each : items_)
+            if (each.gate)
+                each.gate->unwatch(alarm_);
+    }
+    poller(const poller&) = delete;
+    poller& operator=(const poller&) = delete;
+
+    int size() const noexcept { return static_cast<int>(items_.size()); }
+
+    int add(void* socket, int fd, void* user_data, short events)
+    {
+        if (!known(events) || find(socket, fd) != items_.end())
+            return EINVAL;
+        core::socket_gate* const gate = is_shared(socket) ? sockets().gate(socket) : nullptr;
+        if (const int error = gate ? alarm_.open() : 0)
+            return error;
+        items_.push_back({socket, fd, user_data, events, 0, nullptr});
+        if (gate) {
+            try {
+                gate->watch(alarm_);
+            } catch (...) {
+                items_.pop_back();
+                throw;
+            }
+            items_.back().gate = gate; // never destroyed, unlike the socket
+            look_at(items_.back());
+        }
+        return 0;
+    }
+
+    int modify(const void* socket, int fd, short events)
+    {
+        const auto item = find(socket, fd);
+        if (!known(events) || item == items_.end())
+            return EINVAL;
+        item->events = events;
+        look_at(*item);
+        return 0;
+    }
+
+    int remove(const void* socket, int fd) noexcept
+    {
+        const auto item = find(socket, fd);
+        if (item == items_.end())
+            return EINVAL;
+        if (item->gate)
+            item->gate->unwatch(alarm_);
+        items_.erase(item);
+        return 0;
+    }
+
+    /// EINVAL without sockets that many threads use.
+    int descriptor(int& out) const noexcept
+    {
+        if (std::ranges::none_of(items_, [](const item& each) { return each.gate; }))
+            return EINVAL;
+        out = alarm_.descriptor();
+        return 0;
+    }
+
+    /// Fills `events` from the beginning with what is ready, at most `capacity`. 0, EAGAIN (nothing
+    /// in time), EFAULT (nothing to wait for, for ever), or the error of the wait.
+    int wait(zmq_poller_event_t* events, int capacity, long timeout_ms, int& found)
+    {
+        const bool nothing = std::ranges::all_of(items_, [](const item& i) { return !i.events; });
+        if (nothing && timeout_ms < 0)
+            return EFAULT;
+        if (capacity == 0)
+            return EAGAIN;
+        std::vector<std::shared_ptr<socket_object>> kept;
+        core::poll_set set(items_.size());
+        for (item& each : items_) {
+            each.ready = 0;
+            if (!each.socket) {
+                if (each.events)
+                    set.add_descriptor(each.fd, each.events, each.ready);
+                continue;
+            }
+            core::socket* const polled = socket_to_wait_for(each.socket, kept);
+            if (!polled)
+                return ENOTSOCK;
+            set.add_socket(*polled, each.events, each.ready);
+        }
+        if (alarm_.descriptor() >= 0)
+            alarm_.clear(); // whatever comes from now on is signalled again
+        int ready = 0;
+        const int error = set.wait(timeout_ms, ready);
+        // A socket that is ready tells no more until it was found not to be.
+        if (alarm_.descriptor() >= 0 && (error || ready))
+            alarm_.signal();
+        if (error)
+            return error;
+        found = 0;
+        for (const item& each : items_) {
+            if (found == capacity)
+                break;
+            if (each.ready)
+                events[found++] = {each.socket, each.fd, each.user_data, each.ready};
+        }
+        return found ? 0 : EAGAIN;
+    }
+
+private:
+    struct item {
+        void* socket; ///< null: a descriptor
+        int fd;
+        void* user_data;
+        short events;
+        short ready;
+        core::socket_gate* gate; ///< of a socket that many threads use
+    };
+
+    // From now on news of the socket are signalled; what there is already is signalled here.
+    void look_at(const item& changed)
+    {
+        if (!changed.gate)
+            return;
+        const auto object = sockets().share(changed.socket);
+        int now = 0;
+        if (!object || object->socket->poll_events(changed.events, now) != 0 ||
+            (now & changed.events) != 0)
+            alarm_.signal(); // what is wrong is for wait() to tell
+    }
+
+    static bool known(short events) noexcept { return (events & ~all_events) == 0; }
+
+    std::vector<item>::iterator find(const void* socket, int fd) noexcept
+    {
+        return std::ranges::find_if(items_, [&](const item& each) {
+            return each.socket == socket && (socket || each.fd == fd);
+        });
+    }
+
+    std::vector<item> items_;
+    base::descriptor_wakeup alarm_;
+};
+
+// Never destroyed, as the tables of sockets and contexts.
+handle_table<poller>& pollers() noexcept
+{
+    static auto& table = kept_over_fork<pollers>(*new handle_table<poller>);
+    return table;
+}
+
+/// Runs `body(poller&)`, which returns 0 or an errno value.
+template <class Body>
+int with_poller(const void* handle, Body body) noexcept
+{
+    poller* const found = pollers().get(handle);
+    if (!found)
+        return fail(EFAULT);
+    try {
+        return result(body(*found));
+    } catch (...) {
+        return fail(ENOMEM);
+    }
+}
+
+// A socket that was registered and then closed can still be taken out.
+int unless_registered(int error, const void* socket) noexcept
+{
+    return error && !sockets().get(socket) ? ENOTSOCK : error;
+}
+
+} // namespace
+} // namespace zlink::api
+
+using namespace zlink::api;
+
+extern "C" {
+
+void* zmq_poller_new(void)
+{
+    try {
+        if (void* handle = pollers().add(std::make_shared<poller>()))
+            return handle;
+    } catch (...) {
+        // reported below
+    }
+    errno = ENOMEM;
+    return nullptr;
+}
+
+int zmq_poller_destroy(void** poller_p)
+{
+    if (!poller_p || !pollers().remove(*poller_p))
+        return fail(EFAULT);
+    *poller_p = nullptr;
+    return 0;
+}
+
+int zmq_poller_size(void* poller)
+{
+    const auto* const found = pollers().get(poller);
+    return found ? found->size() : fail(EFAULT);
+}
+
+int zmq_poller_add(void* poller, void* socket, void* user_data, short events)
+{
+    return with_poller(poller, [&](auto& p) {
+        return sockets().get(socket) ? p.add(socket, no_descriptor, user_data, events) : ENOTSOCK;
+    });
+}
+
+int zmq_poller_modify(void* poller, void* socket, short events)
+{
+    return with_poller(poller, [&](auto& p) {
+        return sockets().get(socket) ? p.modify(socket, no_descriptor, events) : ENOTSOCK;
+    });
+}
+
+int zmq_poller_remove(void* poller, void* socket)
+{
+    return with_poller(poller, [&](auto& p) {
+        return unless_registered(socket ? p.remove(socket, no_descriptor) : ENOTSOCK, socket);
+    });
+}
+
+int zmq_poller_add_fd(void* poller, zmq_fd_t fd, void* user_data, short events)
+{
+    return with_poller(poller, [&](auto& p) {
+        return fd == no_descriptor ? EBADF : p.add(nullptr, fd, user_data, events);
+    });
+}
+
+int zmq_poller_modify_fd(void* poller, zmq_fd_t fd, short events)
+{
+    return with_poller(poller, [&](auto& p) {
+        return fd == no_descriptor ? EBADF : p.modify(nullptr, fd, events);
+    });
+}
+
+int zmq_poller_remove_fd(void* poller, zmq_fd_t fd)
+{
+    return with_poller(
+        poller, [&](auto& p) { return fd == no_descriptor ? EBADF : p.remove(nullptr, fd); });
+}
+
+int zmq_poller_wait(void* poller, zmq_poller_event_t* event, long timeout)
+{
+    return zmq_poller_wait_all(poller, event, 1, timeout) < 0 ? -1 : 0;
+}
+
+int zmq_poller_wait_all(void* poller, zmq_poller_event_t* events, int n_events, long timeout)
+{
+    int found = 0;
+    const int error = with_poller(poller, [&](auto& p) {
+        if (!events)
+            return EFAULT;
+        if (n_events < 0)
+            return EINVAL;
+        const int failed = p.wait(events, n_events, timeout, found);
+        std::fill(events + found, events + n_events,
+                  zmq_poller_event_t{nullptr, no_descriptor, nullptr, 0});
+        return failed;
+    });
+    return error ? -1 : found;
+}
+
+int zmq_poller_fd(void* poller, zmq_fd_t* fd)
+{
+    return with_poller(poller, [&](auto& p) { return fd ? p.descriptor(*fd) : EFAULT; });
+}
+
+} // extern "C"

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/flow.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <sys/uio.h>
+#include <utility>
+
+namespace zlink::engine {
+
+enum class inbound_error : std::uint8_t { none, too_large, bad_envelope, no_frame, out_of_memory };
+
+/// The receiving half of a connection, sans I/O: bytes in, whole messages out into a channel. What
+/// the bytes mean is up to the kind, of which each connection has one.
+///
+/// Thread safety: one thread at a time (the channel's consumer is another).
+/// Lifetime: the channel must outlive the object.
+class decoder {
+public:
+    /// prepare() uses no more.
+    static constexpr std::size_t most_entries = 7;
+
+    explicit decoder(base::channel& to) noexcept : to_(to) {}
+    virtual ~decoder() = default;
+    decoder(const decoder&) = delete;
+    decoder& operator=(const decoder&) = delete;
+
+    /// Where the next bytes are to be read to: fills entries of `space` (at least two) and returns
+    /// how many; 0 if memory is exhausted.
+    virtual int prepare(std::span<iovec> space) noexcept = 0;
+    /// Takes `bytes` bytes that were read there. Complete messages are published:
+    /// consumer_was_asleep() tells whether the consumer must be woken.
+    virtual inbound_error received(std::size_t bytes) = 0;
+    /// Drops the message of which only a part has come: the connection is lost.
+    virtual void reset() noexcept = 0;
+    /// Puts a message of this side's own making into the channel, before the first bytes of a
+    /// connection or after reset(); limits do not count. False if memory is exhausted.
+    virtual bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept = 0;
+
+    bool consumer_was_asleep() noexcept { return std::exchange(wake_consumer_, false); }
+    /// May the channel take more messages? If not, its producer will be told when it can.
+    bool has_room() noexcept { return to_.flow.has_room_or_wait(); }
+
+protected:
+    base::channel& to_;
+    bool wake_consumer_ = false;
+};
+
+} // namespace zlink::engine

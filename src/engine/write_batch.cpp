@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/write_batch.hpp"
+
+#include "engine/bytes.hpp"
+
+#include <algorithm>
+
+namespace zlink::engine {
+namespace {
+
+constexpr std::size_t batch_entries = 64;
+constexpr std::size_t batch_bytes = 64 * 1024;
+// Below this a copy costs less than an entry of its own.
+constexpr std::size_t referred_bytes = 2 * 1024;
+// Memory kept for the next batch.
+constexpr std::size_t kept_bytes = 4 * batch_bytes;
+
+} // namespace
+
+void write_batch::append(std::span<const std::byte> bytes)
+{
+    if (bytes.empty())
+        return;
+    append_bytes(copies_, bytes);
+    bytes_ += bytes.size();
+    if (!pieces_.empty() && !pieces_.back().data)
+        pieces_.back().bytes += bytes.size();
+    else
+        pieces_.push_back({nullptr, bytes.size(), nullptr});
+}
+
+void write_batch::append_body(std::span<const std::byte> body, base::buffer* owner)
+{
+    if (!owner || body.size() < referred_bytes)
+        return append(body);
+    pieces_.push_back({body.data(), body.size(), owner});
+    owner->add_reference();
+    bytes_ += body.size();
+}
+
+bool write_batch::full() const noexcept
+{
+    return bytes_ >= batch_bytes || pieces_.size() >= batch_entries;
+}
+
+transport::io_result write_batch::write_to(transport::stream& to) noexcept
+{
+    transport::io_result total;
+    while (!empty()) {
+        iovec entries[batch_entries];
+        std::size_t count = 0;
+        std::size_t offered = 0;
+        const std::byte* copy = copies_.data() + copies_passed_;
+        std::size_t written = next_written_;
+        for (std::size_t i = next_; i < pieces_.size() && count < batch_entries; ++i) {
+            const piece& each = pieces_[i];
+            const std::byte* const data = each.data ? each.data : copy;
+            if (!each.data)
+                copy += each.bytes;
+            entries[count++] = {const_cast<std::byte*>(data) + written, each.bytes - written};
+            offered += each.bytes - written;
+            written = 0;
+        }
+        const transport::io_result result = to.write_some(entries, static_cast<int>(count));
+        total.bytes += result.bytes;
+        total.error = result.error;
+        passed(result.bytes);
+        if (result.error || result.bytes < offered)
+            break;
+    }
+    return total;
+}
+
+void write_batch::passed(std::size_t bytes) noexcept
+{
+    while (next_ < pieces_.size()) {
+        const piece& at = pieces_[next_];
+        const std::size_t step = std::min(bytes, at.bytes - next_written_);
+        next_written_ += step;
+        bytes -= step;
+        if (next_written_ < at.bytes)
+            return;
+        if (!at.data)
+            copies_passed_ += at.bytes;
+        release(at);
+        ++next_;
+        next_written_ = 0;
+    }
+    clear();
+}
+
+void write_batch::clear() noexcept
+{
+    for (; next_ < pieces_.size(); ++next_)
+        release(pieces_[next_]);
+    pieces_.clear();
+    copies_.clear();
+    if (copies_.capacity() > kept_bytes)
+        copies_ = {};
+    bytes_ = next_ = next_written_ = copies_passed_ = 0;
+}
+
+} // namespace zlink::engine

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/pair.hpp"
+#include "sockets/patterns.hpp"
+
+namespace zlink::sockets {
+namespace {
+
+/// Exactly one peer, messages of one part; further peers are sent away.
+class channel final : public pair {
+public:
+    using pair::pair;
+
+    int send(const core::frame& part) override { return part.more() ? EINVAL : pair::send(part); }
+
+    int receive(core::frame& part) override
+    {
+        while (pair::receive(part) == 0) {
+            if (!part.more()) [[likely]]
+                return 0;
+            peer_->skip_message();
+        }
+        return EAGAIN;
+    }
+};
+
+} // namespace
+
+std::unique_ptr<core::pattern> make_channel(core::pattern_host& host)
+{
+    return std::make_unique<channel>(host);
+}
+
+} // namespace zlink::sockets

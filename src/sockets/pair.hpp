@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pattern.hpp"
+
+#include <cerrno>
+
+namespace zlink::sockets {
+
+/// Exactly one peer; further ones are sent away. CHANNEL is made of it.
+class pair : public core::pattern {
+public:
+    explicit pair(core::pattern_host& host) : host_(host) {}
+
+    void attach(core::pipe_end& pipe) override
+    {
+        if (peer_)
+            return host_.drop(pipe);
+        peer_ = &pipe;
+    }
+
+    void peer_closed(core::pipe_end& pipe) override
+    {
+        if (peer_ == &pipe && in_message_)
+            dropping_ = true;
+    }
+
+    void detach(core::pipe_end& pipe) override
+    {
+        if (peer_ != &pipe)
+            return;
+        dropping_ |= in_message_;
+        peer_ = nullptr;
+    }
+
+    int send(const core::frame& part) override
+    {
+        if (dropping_) {
+            in_message_ = dropping_ = part.more();
+            return 0;
+        }
+        if (!peer_ || (!in_message_ && !peer_->can_write()))
+            return EAGAIN;
+        in_message_ = part.more();
+        if (peer_->write(part))
+            return 0;
+        in_message_ = false;
+        return ENOMEM;
+    }
+
+    int receive(core::frame& part) override
+    {
+        if (!peer_)
+            return EAGAIN;
+        if (peer_->peek(part))
+            return 0;
+        if (peer_->other_closed())
+            host_.drop(*peer_);
+        return EAGAIN;
+    }
+
+    void received() override
+    {
+        if (peer_)
+            peer_->pop();
+    }
+
+    const core::pipe_end* source() const noexcept override { return peer_; }
+    bool can_send() override { return dropping_ || in_message_ || (peer_ && peer_->can_write()); }
+    bool can_receive() override
+    {
+        core::frame part;
+        return receive(part) == 0;
+    }
+
+protected:
+    core::pipe_end* peer_ = nullptr;
+
+private:
+    core::pattern_host& host_;
+    bool in_message_ = false;
+    bool dropping_ = false;
+};
+
+} // namespace zlink::sockets

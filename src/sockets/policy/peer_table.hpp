@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pipe.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace zlink::sockets {
+
+/// The peers of a socket by routing id. Finding the same one again and again costs a comparison.
+class peer_table {
+public:
+    peer_table() : next_id_(std::random_device{}()) {}
+
+    /// An id that no peer has: byte 0 and a number of 32 bits.
+    std::string automatic_id()
+    {
+        std::string id(5, '\0');
+        do {
+            const std::uint32_t number = next_id_++;
+            for (int i = 0; i < 4; ++i)
+                id[static_cast<std::size_t>(i) + 1] = static_cast<char>(number >> (24 - 8 * i));
+        } while (contains(id)); // nothing stops a peer from announcing such an id
+        return id;
+    }
+
+    bool contains(std::string_view id) const noexcept { return peers_.contains(id); }
+
+    core::pipe_end* find(std::string_view id) noexcept
+    {
+        if (last_ && last_->routing_id == id)
+            return last_;
+        const auto found = peers_.find(id);
+        return found == peers_.end() ? nullptr : last_ = found->second;
+    }
+
+    /// Does `condition(core::pipe_end&)` hold for one of them?
+    template <class Condition>
+    bool any_of(Condition condition)
+    {
+        return std::ranges::any_of(peers_,
+                                   [&](const auto& peer) { return condition(*peer.second); });
+    }
+
+    /// `id` must be new.
+    void add(core::pipe_end& pipe, std::string id)
+    {
+        pipe.routing_id = id;
+        peers_.emplace(std::move(id), &pipe);
+    }
+
+    void remove(const core::pipe_end& pipe)
+    {
+        if (last_ == &pipe)
+            last_ = nullptr;
+        const auto peer = peers_.find(pipe.routing_id);
+        if (peer != peers_.end() && peer->second == &pipe)
+            peers_.erase(peer);
+    }
+
+private:
+    struct text_hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const noexcept
+        {
+            return std::hash<std::string_view>{}(text);
+        }
+    };
+
+    std::unordered_map<std::string, core::pipe_end*, text_hash, std::equal_to<>> peers_;
+    core::pipe_end* last_ = nullptr; ///< found last
+    std::uint32_t next_id_;
+};
+
+} // namespace zlink::sockets

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sockets/policy/fair_queue.hpp"
+
+namespace zlink::sockets {
+
+/// The next message of one part and the pipe it comes from, null if there is none. Messages of
+/// several parts, which such types do not know, are dropped whole.
+inline core::pipe_end* peek_single(fair_queue& in, core::frame& part)
+{
+    core::pipe_end* pipe = in.peek(part);
+    while (pipe && part.more())
+        [[unlikely]]
+        {
+            in.skip_message();
+            pipe = in.peek(part);
+        }
+    return pipe;
+}
+
+} // namespace zlink::sockets

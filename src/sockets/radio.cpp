@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/traffic_commands.hpp"
+#include "sockets/group_set.hpp"
+#include "sockets/patterns.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <unordered_map>
+#include <vector>
+#include <zmq.h>
+
+namespace zlink::sockets {
+namespace {
+
+/// Sends each message to the peers that have joined its group. In a pipe such a message has two
+/// parts: the group and the body.
+class radio final : public core::pattern {
+public:
+    explicit radio(core::pattern_host& host) : host_(host) {}
+
+    void attach(core::pipe_end& pipe) override
+    {
+        if (pipe.takes_all_groups)
+            all_groups_.push_back(&pipe);
+        readable(pipe);
+    }
+
+    void readable(core::pipe_end& pipe) override
+    {
+        core::frame part;
+        while (pipe.peek(part)) {
+            if (part.command())
+                membership(pipe, engine::parse_traffic_command(part.bytes()));
+            pipe.pop();
+        }
+        if (pipe.other_closed())
+            host_.drop(pipe);
+    }
+
+    void peer_closed(core::pipe_end& pipe) override { forget(pipe); }
+    void detach(core::pipe_end& pipe) override { forget(pipe); }
+    bool reads_from(const core::pipe_end&) const noexcept override { return false; }
+
+    int send(const core::frame& part) override { return send_to_group({}, part); }
+
+    int send_to_group(std::string_view group, const core::frame& part) override
+    {
+        if (part.more())
+            return EINVAL;
+        if (const int error = choose(group))
+            return error;
+        const core::frame first = core::frame_of(group, true);
+        for (core::pipe_end* pipe : chosen_)
+            if (pipe->write(first)) [[likely]]
+                pipe->write(part);
+        return 0;
+    }
+
+    int receive(core::frame&) override { return ENOTSUP; }
+    void received() override {}
+    bool can_send() override { return true; }
+    bool can_receive() override { return false; }
+
+    int set_option(int id, const void* value, std::size_t bytes) override
+    {
+        return id == ZMQ_XPUB_NODROP ? read_flag(value, bytes, no_drop_) : EINVAL;
+    }
+
+private:
+    using members = std::vector<core::pipe_end*>;
+    using group_map = std::unordered_map<std::string, members, name_hash, std::equal_to<>>;
+
+    void membership(core::pipe_end& pipe, const engine::traffic_command& command)
+    {
+        const std::string_view group(reinterpret_cast<const char*>(command.argument.data()),
+                                     command.argument.size());
+        if (group.size() > ZMQ_GROUP_MAX_LENGTH)
+            return;
+        if (command.kind == engine::traffic_command_kind::join)
+            join(pipe, group);
+        else if (command.kind == engine::traffic_command_kind::leave)
+            leave(pipe, group);
+    }
+
+    void join(core::pipe_end& pipe, std::string_view group)
+    {
+        auto at = groups_.find(group);
+        if (at == groups_.end())
+            at = groups_.emplace(group, members()).first;
+        if (std::ranges::find(at->second, &pipe) != at->second.end())
+            return;
+        // First what forget() goes by, in case memory runs out between the two. The entry stays
+        // where it is while others come and go.
+        joined_[&pipe].push_back(&*at);
+        at->second.push_back(&pipe);
+    }
+
+    void leave(core::pipe_end& pipe, std::string_view group)
+    {
+        const auto at = groups_.find(group);
+        if (at == groups_.end())
+            return;
+        if (const auto own = joined_.find(&pipe); own != joined_.end())
+            std::erase(own->second, &*at);
+        remove(pipe, *at);
+    }
+
+    void remove(const core::pipe_end& pipe, group_map::value_type& group)
+    {
+        std::erase(group.second, &pipe);
+        if (group.second.empty())
+            groups_.erase(groups_.find(group.first));
+    }
+
+    void forget(core::pipe_end& pipe)
+    {
+        std::erase(all_groups_, &pipe);
+        const auto own = joined_.find(&pipe);
+        if (own == joined_.end())
+            return;
+        for (group_map::value_type* const group : own->second)
+            remove(pipe, *group);
+        joined_.erase(own);
+    }
+
+    // 0, or EAGAIN if nobody shall miss a message and somebody would.
+    int choose(std::string_view group)
+    {
+        chosen_.clear();
+        bool full = false;
+        const auto add = [&](const members& from) {
+            for (core::pipe_end* pipe : from) {
+                if (no_drop_ ? pipe->can_write() : pipe->has_room())
+                    chosen_.push_back(pipe);
+                else
+                    full = true;
+            }
+        };
+        add(all_groups_);
+        if (const auto at = groups_.find(group); at != groups_.end())
+            add(at->second);
+        return full && no_drop_ ? EAGAIN : 0;
+    }
+
+    core::pattern_host& host_;
+    group_map groups_;
+    std::unordered_map<const core::pipe_end*, std::vector<group_map::value_type*>> joined_;
+    members all_groups_; ///< peers that sort out by themselves
+    members chosen_;     ///< of the message being sent
+    bool no_drop_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<core::pattern> make_radio(core::pattern_host& host)
+{
+    return std::make_unique<radio>(host);
+}
+
+} // namespace zlink::sockets

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "sockets/patterns.hpp"
+#include "sockets/policy/fair_queue.hpp"
+#include "sockets/policy/peer_table.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+#include <zmq.h>
+
+namespace zlink::sockets {
+namespace {
+
+/// Exchanges plain bytes with peers that know nothing of ZMTP. A message is a routing id and a
+/// chunk of bytes; an empty chunk says that the peer has come or gone, or is to go.
+class stream final : public core::pattern {
+public:
+    explicit stream(core::pattern_host& host) : in_(host) {}
+
+    void attach(core::pipe_end& pipe) override
+    {
+        const bool named = pipe.connected_side && !connect_id_.empty();
+        newest_id_ = named ? std::exchange(connect_id_, {}) : peers_.automatic_id();
+        peers_.add(pipe, newest_id_);
+        in_.add(pipe);
+    }
+    void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
+    void peer_closed(core::pipe_end& pipe) override { leave(pipe); }
+    void detach(core::pipe_end& pipe) override
+    {
+        if (in_.last() == &pipe)
+            id_given_ = false; // what comes next is a message from its beginning
+        in_.remove(pipe);
+        leave(pipe);
+    }
+    bool reads_from(const core::pipe_end& pipe) const noexcept override
+    {
+        return in_.contains(pipe);
+    }
+
+    int send(const core::frame& part) override
+    {
+        return std::exchange(id_taken_, false) ? send_chunk(part) : choose_peer(part);
+    }
+
+    int receive(core::frame& part) override
+    {
+        core::pipe_end* const pipe = in_.peek(part);
+        if (!pipe)
+            return EAGAIN;
+        if (!id_given_)
+            part = core::frame_of(pipe->routing_id, true);
+        return 0;
+    }
+
+    void received() override
+    {
+        if (in_.last() && !std::exchange(id_given_, !id_given_))
+            return;
+        in_.pop();
+    }
+
+    const core::pipe_end* source() const noexcept override { return in_.last(); }
+    bool can_send() override { return true; }
+    bool can_receive() override
+    {
+        core::frame part;
+        return in_.peek(part) != nullptr;
+    }
+
+    int set_option(int id, const void* value, std::size_t bytes) override
+    {
+        if (id == ZMQ_CONNECT_ROUTING_ID) {
+            if (bytes == 0 || !value)
+                return EINVAL;
+            connect_id_.assign(static_cast<const char*>(value), bytes);
+            return 0;
+        }
+        int number = 0;
+        if (id != ZMQ_STREAM_NOTIFY || core::read_int(value, bytes, number) != 0 ||
+            (number != 0 && number != 1))
+            return EINVAL;
+        notices_ = number != 0;
+        return 0;
+    }
+
+    int get_option(int id, void* value, std::size_t* bytes) override
+    {
+        if (id != ZMQ_ROUTING_ID || newest_id_.empty() || *bytes < newest_id_.size())
+            return EINVAL;
+        std::memset(value, 0, *bytes);
+        std::memcpy(value, newest_id_.data(), newest_id_.size());
+        *bytes = newest_id_.size();
+        return 0;
+    }
+
+    int check_connect() override
+    {
+        return !connect_id_.empty() && peers_.contains(connect_id_) ? EINVAL : 0;
+    }
+
+    core::wire_format wire() const noexcept override
+    {
+        return notices_ ? core::wire_format::raw_with_notices : core::wire_format::raw;
+    }
+
+private:
+    int choose_peer(const core::frame& id)
+    {
+        to_ = nullptr;
+        if (id.more()) { // without it this part and the next are dropped
+            core::pipe_end* const peer = peers_.find(id.text());
+            if (!peer)
+                return EHOSTUNREACH;
+            if (is_ending(*peer) || !peer->can_write())
+                return EAGAIN;
+            to_ = peer;
+        }
+        id_taken_ = true;
+        return 0;
+    }
+
+    int send_chunk(core::frame chunk)
+    {
+        core::pipe_end* const to = std::exchange(to_, nullptr);
+        if (!to)
+            return 0; // it has gone, or was never named
+        if (chunk.size == 0) {
+            ending_.push_back(to);
+            to->end_output();
+            return 0;
+        }
+        chunk.flags = 0;
+        return to->write(chunk) ? 0 : ENOMEM;
+    }
+
+    bool is_ending(const core::pipe_end& pipe) const noexcept
+    {
+        return !ending_.empty() && std::ranges::find(ending_, &pipe) != ending_.end();
+    }
+
+    void leave(core::pipe_end& pipe)
+    {
+        if (to_ == &pipe)
+            to_ = nullptr;
+        std::erase(ending_, &pipe);
+        peers_.remove(pipe);
+    }
+
+    fair_queue in_;
+    peer_table peers_;
+    std::vector<core::pipe_end*> ending_; ///< to be closed as soon as all is sent
+    core::pipe_end* to_ = nullptr;        ///< of the chunk that comes next; null = dropped
+    bool id_taken_ = false;               ///< a chunk comes next
+    bool id_given_ = false;               ///< as receive() has it
+    bool notices_ = true;
+    std::string connect_id_;
+    std::string newest_id_;
+};
+
+} // namespace
+
+std::unique_ptr<core::pattern> make_stream(core::pattern_host& host)
+{
+    return std::make_unique<stream>(host);
+}
+
+} // namespace zlink::sockets

@@ -1,0 +1,532 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages about connections: ZMQ_HELLO_MSG, ZMQ_DISCONNECT_MSG, ZMQ_HICCUP_MSG, ZMQ_ROUTER_NOTIFY.
+#include <arpa/inet.h>
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define ZMQ_BUILD_DRAFT_API
+#include "support/fixture.hpp"
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+configuration with(int option, const std::string& value)
+{
+    return [=](test_socket& socket) { socket.set(option, value); };
+}
+
+configuration with(int option, int value)
+{
+    return [=](test_socket& socket) { socket.set(option, value); };
+}
+
+/// A peer that speaks ZMTP by hand, to stop where no library would.
+class raw_dealer {
+public:
+    /// Connects and does the handshake under the routing id `id` (up to 100 bytes).
+    raw_dealer(const std::string& address, const std::string& id)
+    {
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        to.sin_port =
+            htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
+        if (::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
+            throw call_failed("connect");
+        std::string greeting(64, '\0');
+        greeting.replace(0, 10, std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10));
+        greeting[10] = 3;
+        greeting.replace(12, 4, "NULL");
+        send(greeting);
+        std::string ready("\5READY\13Socket-Type\0\0\0\6DEALER\10Identity\0\0\0", 40);
+        ready += static_cast<char>(id.size()) + id;
+        send(std::string(1, '\4') + static_cast<char>(ready.size()) + ready);
+        read(64);
+        const std::string header = read(2);
+        read(static_cast<unsigned char>(header[1]));
+    }
+    ~raw_dealer() { ::close(fd_); }
+    raw_dealer(const raw_dealer&) = delete;
+    raw_dealer& operator=(const raw_dealer&) = delete;
+
+    void send(const std::string& bytes)
+    {
+        EXPECT_EQ(static_cast<ssize_t>(bytes.size()),
+                  ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
+    }
+    std::string read(std::size_t size)
+    {
+        std::string bytes(size, '\0');
+        EXPECT_EQ(static_cast<ssize_t>(size), ::recv(fd_, bytes.data(), size, MSG_WAITALL));
+        return bytes;
+    }
+
+private:
+    int fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
+};
+
+// --- ZMQ_HELLO_MSG ---------------------------------------------------------------------------
+
+class Hello : public transport_test {};
+
+TEST_P(Hello, is_the_first_message_in_both_directions)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_HELLO_MSG, "hello from router");
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_ROUTING_ID, "d");
+    dealer.set(ZMQ_HELLO_MSG, "hello from dealer");
+    dealer.connect(address);
+    dealer.send("first");
+    EXPECT_EQ((parts{"d", "hello from dealer"}), router.recv_parts());
+    EXPECT_EQ((parts{"d", "first"}), router.recv_parts());
+    router.send_parts({"d", "first"});
+    EXPECT_EQ(parts{"hello from router"}, dealer.recv_parts());
+    EXPECT_EQ(parts{"first"}, dealer.recv_parts());
+}
+
+TEST_P(Hello, reaches_every_peer)
+{
+    test_socket rep(context_, ZMQ_REP);
+    rep.set(ZMQ_HELLO_MSG, "hello");
+    const std::string address = rep.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (int index = 0; index < 3; ++index) {
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.connect(address);
+        EXPECT_EQ(parts{"hello"}, dealer.recv_parts());
+    }
+}
+
+TEST_P(Hello, waits_for_a_peer_that_binds_later)
+{
+    const std::string address = known_address(GetParam());
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_ROUTING_ID, "d");
+    dealer.set(ZMQ_RECONNECT_IVL, 5);
+    dealer.set(ZMQ_HELLO_MSG, "hello from dealer");
+    dealer.connect(address);
+    dealer.send("first");
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_HELLO_MSG, "hello from router");
+    router.bind(address);
+    EXPECT_EQ((parts{"d", "hello from dealer"}), router.recv_parts());
+    EXPECT_EQ((parts{"d", "first"}), router.recv_parts());
+    EXPECT_EQ(parts{"hello from router"}, dealer.recv_parts());
+}
+
+TEST_P(Hello, of_a_request_socket_comes_before_its_requests)
+{
+    auto [router, req, address] = link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ, {}, [](auto& s) {
+        s.set(ZMQ_ROUTING_ID, "q");
+        s.set(ZMQ_HELLO_MSG, "hello");
+    });
+    req.send("question");
+    EXPECT_EQ((parts{"q", "hello"}), router.recv_parts());
+    EXPECT_EQ((parts{"q", "", "question"}), router.recv_parts());
+    router.send_parts({"q", "", "answer"});
+    EXPECT_EQ("answer", req.recv());
+}
+
+TEST_P(Hello, is_ignored_by_a_server_that_waits_for_requests)
+{
+    auto [rep, req, address] =
+        link(context_, GetParam(), ZMQ_REP, ZMQ_REQ, {}, with(ZMQ_HELLO_MSG, "hello"));
+    req.send("question");
+    EXPECT_EQ("question", rep.recv());
+    rep.send("answer");
+    EXPECT_EQ("answer", req.recv());
+}
+
+TEST_P(Hello, is_not_sent_by_types_that_do_not_greet)
+{
+    auto [pull, push, address] =
+        link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, {}, with(ZMQ_HELLO_MSG, "hello"));
+    push.send("message");
+    EXPECT_EQ("message", pull.recv());
+}
+
+TEST_P(Hello, holds_for_endpoints_made_afterwards)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    const std::string before = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    router.set(ZMQ_HELLO_MSG, "hello");
+    const std::string between = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    router.set(ZMQ_HELLO_MSG, "");
+    const std::string after = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (const std::string& address : {before, between, after}) {
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.set(ZMQ_ROUTING_ID, "d");
+        dealer.connect(address);
+        dealer.send("x");
+        EXPECT_EQ((parts{"d", "x"}), router.recv_parts());
+        router.send_parts({"d", "reply"});
+        if (address == between) {
+            EXPECT_EQ("hello", dealer.recv());
+        }
+        EXPECT_EQ("reply", dealer.recv());
+        dealer.close();
+        router.set(ZMQ_ROUTER_HANDOVER, 1);
+    }
+}
+
+ZLINK_ALL_TRANSPORTS(Hello);
+
+class HelloOnTheWire : public transport_test {};
+
+TEST_P(HelloOnTheWire, comes_first_on_every_new_connection)
+{
+    const std::string address = known_address(GetParam());
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_ROUTING_ID, "d");
+    dealer.set(ZMQ_RECONNECT_IVL, 5);
+    dealer.set(ZMQ_HELLO_MSG, "hello");
+    dealer.connect(address);
+    for (int round = 0; round < 3; ++round) {
+        test_socket router(context_, ZMQ_ROUTER);
+        router.bind(address);
+        EXPECT_EQ((parts{"d", "hello"}), router.recv_parts());
+        EXPECT_FALSE(router.readable(1ms));
+        dealer.send("message");
+        EXPECT_EQ((parts{"d", "message"}), router.recv_parts());
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(HelloOnTheWire);
+
+// --- ZMQ_DISCONNECT_MSG ----------------------------------------------------------------------
+
+class Disconnect : public transport_test {
+protected:
+    test_socket dealer(const std::string& address, const std::string& id)
+    {
+        test_socket socket(context_, ZMQ_DEALER);
+        socket.set(ZMQ_ROUTING_ID, id);
+        socket.set(ZMQ_LINGER, -1);
+        socket.connect(address);
+        return socket;
+    }
+};
+
+TEST_P(Disconnect, is_the_last_message_of_a_peer_that_has_gone)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket stays = dealer(address, "stays");
+    test_socket leaves = dealer(address, "leaves");
+    for (int index = 0; index < 10; ++index)
+        leaves.send_parts({std::to_string(index), "more"});
+    leaves.close();
+    for (int index = 0; index < 10; ++index)
+        EXPECT_EQ((parts{"leaves", std::to_string(index), "more"}), router.recv_parts());
+    EXPECT_EQ((parts{"leaves", "gone"}), router.recv_parts());
+    stays.send("still here");
+    EXPECT_EQ((parts{"stays", "still here"}), router.recv_parts());
+}
+
+TEST_P(Disconnect, is_received_when_a_peer_disconnects)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket peer = dealer(address, "d");
+    peer.send("x");
+    EXPECT_EQ((parts{"d", "x"}), router.recv_parts());
+    peer.disconnect(address);
+    EXPECT_EQ((parts{"d", "gone"}), router.recv_parts());
+    EXPECT_FALSE(router.readable(quiet_window));
+}
+
+TEST_P(Disconnect, tells_a_reply_socket_too)
+{
+    test_socket rep(context_, ZMQ_REP);
+    rep.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = rep.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket req(context_, ZMQ_REQ);
+    req.connect(address);
+    req.send("question");
+    EXPECT_EQ("question", rep.recv());
+    rep.send("answer");
+    EXPECT_EQ("answer", req.recv());
+    req.close();
+    EXPECT_EQ(parts{"gone"}, rep.recv_parts());
+    rep.send("nobody gets this");
+    test_socket next(context_, ZMQ_REQ);
+    next.connect(address);
+    next.send("question");
+    EXPECT_EQ("question", rep.recv());
+}
+
+TEST_P(Disconnect, is_not_for_types_that_do_not_know_it)
+{
+    test_socket bound(context_, ZMQ_DEALER);
+    bound.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket peer = dealer(address, "d");
+    peer.send("x");
+    EXPECT_EQ("x", bound.recv());
+    peer.close();
+    EXPECT_FALSE(bound.readable(quiet_window));
+}
+
+TEST_P(Disconnect, is_received_by_a_router_that_connects)
+{
+    test_socket bound(context_, ZMQ_ROUTER);
+    bound.set(ZMQ_ROUTING_ID, "bound");
+    const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTING_ID, "connecting");
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    router.set(ZMQ_PROBE_ROUTER, 1);
+    router.connect(address);
+    EXPECT_EQ((parts{"connecting", ""}), bound.recv_parts());
+    bound.send_parts({"connecting", "x"});
+    EXPECT_EQ((parts{"bound", "x"}), router.recv_parts());
+    bound.close();
+    EXPECT_EQ((parts{"bound", "gone"}), router.recv_parts());
+}
+
+TEST_P(Disconnect, follows_even_more_messages_than_the_high_water_mark)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    router.set(ZMQ_RCVHWM, 2);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket peer = dealer(address, "d");
+    for (int index = 0; index < 500; ++index)
+        peer.send(std::to_string(index));
+    peer.close();
+    for (int index = 0; index < 500; ++index)
+        ASSERT_EQ((parts{"d", std::to_string(index)}), router.recv_parts());
+    EXPECT_EQ((parts{"d", "gone"}), router.recv_parts());
+}
+
+ZLINK_ALL_TRANSPORTS(Disconnect);
+
+// --- ZMQ_HICCUP_MSG --------------------------------------------------------------------------
+
+class Hiccup : public transport_test {};
+
+TEST_P(Hiccup, tells_a_dealer_that_its_connection_is_made_again)
+{
+    const std::string address = known_address(GetParam());
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_RECONNECT_IVL, 5);
+    dealer.set(ZMQ_ROUTING_ID, "d");
+    dealer.set(ZMQ_HICCUP_MSG, "hiccup");
+    dealer.connect(address);
+    for (int round = 0; round < 3; ++round) {
+        test_socket router(context_, ZMQ_ROUTER);
+        router.set(ZMQ_LINGER, -1);
+        router.bind(address);
+        dealer.send("x");
+        EXPECT_EQ((parts{"d", "x"}), router.recv_parts());
+        router.send_parts({"d", "last words"});
+        router.close();
+        EXPECT_EQ("last words", dealer.recv());
+        EXPECT_EQ(parts{"hiccup"}, dealer.recv_parts());
+        EXPECT_FALSE(dealer.readable(1ms)); // attempts that fail are no hiccups
+    }
+}
+
+TEST_P(Hiccup, with_a_pipe_for_each_connection_is_its_last_message)
+{
+    const std::string address = known_address(GetParam());
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_RECONNECT_IVL, 5);
+    dealer.set(ZMQ_IMMEDIATE, 1);
+    dealer.set(ZMQ_HICCUP_MSG, "hiccup");
+    dealer.connect(address);
+    test_socket router(context_, ZMQ_ROUTER);
+    router.bind(address);
+    dealer.send("x");
+    EXPECT_EQ("x", router.recv_parts().back());
+    router.close();
+    EXPECT_EQ("hiccup", dealer.recv());
+}
+
+TEST_P(Hiccup, does_not_come_when_no_connection_follows)
+{
+    const std::string address = known_address(GetParam());
+    test_socket router(context_, ZMQ_ROUTER);
+    router.bind(address);
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_RECONNECT_IVL, -1);
+    dealer.set(ZMQ_HICCUP_MSG, "hiccup");
+    dealer.connect(address);
+    dealer.send("x");
+    EXPECT_EQ("x", router.recv_parts().back());
+    router.close();
+    EXPECT_FALSE(dealer.readable(quiet_window));
+}
+
+TEST_P(Hiccup, does_not_come_at_the_side_that_accepts)
+{
+    test_socket bound(context_, ZMQ_DEALER);
+    bound.set(ZMQ_HICCUP_MSG, "hiccup");
+    const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket peer(context_, ZMQ_DEALER);
+    peer.connect(address);
+    peer.send("x");
+    EXPECT_EQ("x", bound.recv());
+    peer.close();
+    EXPECT_FALSE(bound.readable(quiet_window));
+}
+
+TEST_P(Hiccup, ends_the_wait_for_a_reply)
+{
+    const std::string address = known_address(GetParam());
+    test_socket req(context_, ZMQ_REQ);
+    req.set(ZMQ_RECONNECT_IVL, 5);
+    req.set(ZMQ_REQ_CORRELATE, 1);
+    req.set(ZMQ_HICCUP_MSG, "hiccup");
+    req.connect(address);
+    for (int round = 0; round < 2; ++round) {
+        test_socket rep(context_, ZMQ_REP);
+        rep.set(ZMQ_LINGER, -1);
+        rep.bind(address);
+        req.send("question");
+        EXPECT_EQ("question", rep.recv());
+        rep.send("answer");
+        EXPECT_EQ("answer", req.recv());
+        req.send("question");
+        EXPECT_EQ("question", rep.recv());
+        rep.close();
+        EXPECT_EQ(parts{"hiccup"}, req.recv_parts());
+    }
+    // One that comes while nothing is asked answers nothing.
+    test_socket rep(context_, ZMQ_REP);
+    rep.bind(address);
+    req.send("question");
+    EXPECT_EQ("question", rep.recv());
+    rep.send("answer");
+    EXPECT_EQ("answer", req.recv());
+}
+
+ZLINK_WIRE_TRANSPORTS(Hiccup);
+
+// --- ZMQ_ROUTER_NOTIFY -----------------------------------------------------------------------
+
+class RouterNotify : public transport_test {};
+
+TEST_P(RouterNotify, shows_peers_that_come_and_go)
+{
+    for (const int events : {0, ZMQ_NOTIFY_CONNECT, ZMQ_NOTIFY_DISCONNECT,
+                             ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT}) {
+        test_socket router(context_, ZMQ_ROUTER);
+        router.set(ZMQ_ROUTER_NOTIFY, events);
+        const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.set(ZMQ_LINGER, -1);
+        dealer.set(ZMQ_ROUTING_ID, "d");
+        dealer.connect(address);
+        if (events & ZMQ_NOTIFY_CONNECT) {
+            EXPECT_EQ((parts{"d", ""}), router.recv_parts());
+        }
+        dealer.send("x");
+        EXPECT_EQ((parts{"d", "x"}), router.recv_parts());
+        dealer.close();
+        if (events & ZMQ_NOTIFY_DISCONNECT) {
+            EXPECT_EQ((parts{"d", ""}), router.recv_parts());
+        }
+        EXPECT_FALSE(router.readable(quiet_window));
+    }
+}
+
+TEST_P(RouterNotify, can_be_answered_at_once)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_CONNECT);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.connect(address);
+    const parts arrival = router.recv_parts();
+    ASSERT_EQ(2u, arrival.size());
+    router.send_parts({arrival[0], "welcome"});
+    EXPECT_EQ("welcome", dealer.recv());
+}
+
+TEST_P(RouterNotify, comes_before_the_disconnect_message)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_DISCONNECT);
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_LINGER, -1);
+    dealer.set(ZMQ_ROUTING_ID, "d");
+    dealer.connect(address);
+    dealer.send("x");
+    EXPECT_EQ((parts{"d", "x"}), router.recv_parts());
+    dealer.close();
+    EXPECT_EQ((parts{"d", ""}), router.recv_parts());
+    EXPECT_EQ((parts{"d", "gone"}), router.recv_parts());
+}
+
+TEST_P(RouterNotify, is_accepted_by_reply_sockets_without_effect)
+{
+    auto [rep, req, address] =
+        link(context_, GetParam(), ZMQ_REP, ZMQ_REQ,
+             with(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT));
+    req.send("question");
+    EXPECT_EQ("question", rep.recv());
+    rep.send("answer");
+    EXPECT_EQ("answer", req.recv());
+    req.close();
+    EXPECT_FALSE(rep.readable(quiet_window));
+}
+
+ZLINK_WIRE_TRANSPORTS(RouterNotify);
+
+class VanishingPeer : public ::testing::Test {
+protected:
+    test_context context_;
+};
+
+TEST_F(VanishingPeer, takes_its_unfinished_message_along)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT);
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = router.bind_and_resolve("tcp://127.0.0.1:*");
+    {
+        raw_dealer dealer(address, "raw");
+        EXPECT_EQ((parts{"raw", ""}), router.recv_parts());
+        dealer.send(std::string("\0\5whole\1\5begun\1\4more\0\x7fthe last part is cut", 42));
+        EXPECT_EQ((parts{"raw", "whole"}), router.recv_parts());
+    }
+    EXPECT_EQ((parts{"raw", ""}), router.recv_parts());
+    EXPECT_EQ((parts{"raw", "gone"}), router.recv_parts());
+    EXPECT_FALSE(router.readable(quiet_window));
+}
+
+TEST_F(VanishingPeer, that_never_finished_its_handshake_is_not_told_of)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT);
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = router.bind_and_resolve("tcp://127.0.0.1:*");
+    test_socket of_another_kind(context_, ZMQ_PUB);
+    of_another_kind.connect(address);
+    EXPECT_FALSE(router.readable(quiet_window));
+}
+
+TEST(InprocNotify, has_no_connections_to_tell_of)
+{
+    test_context context;
+    test_socket router(context, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT);
+    router.bind("inproc://quiet");
+    test_socket dealer(context, ZMQ_DEALER);
+    dealer.connect("inproc://quiet");
+    dealer.close();
+    EXPECT_FALSE(router.readable(quiet_window));
+}
+
+} // namespace
+} // namespace zlink::test

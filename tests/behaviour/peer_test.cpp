@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// PEER: a SERVER among its like.
+#include "support/draft.hpp"
+
+namespace zlink::test {
+namespace {
+
+class PeerSocket : public transport_test {
+protected:
+    test_socket bound_{context_, ZMQ_PEER};
+    std::string address_ = bound_.bind_and_resolve(fresh_bind_address(GetParam()));
+};
+
+TEST_P(PeerSocket, sends_first_to_the_peer_it_connects_to)
+{
+    test_socket caller(context_, ZMQ_PEER);
+    const std::uint32_t to = zmq_connect_peer(caller, address_.c_str());
+    ASSERT_NE(0u, to);
+    EXPECT_EQ(5, send_to(caller, to, "hello"));
+    draft_message message;
+    receive(bound_, message);
+    EXPECT_EQ("hello", message.body());
+    EXPECT_NE(0u, message.routing_id());
+    EXPECT_EQ(5, send_to(bound_, message.routing_id(), "there"));
+    draft_message answer;
+    receive(caller, answer);
+    EXPECT_EQ("there", answer.body());
+    EXPECT_EQ(to, answer.routing_id());
+}
+
+TEST_P(PeerSocket, keeps_its_peers_apart)
+{
+    test_socket other(context_, ZMQ_PEER);
+    const std::string second = other.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket caller(context_, ZMQ_PEER);
+    const std::uint32_t one = zmq_connect_peer(caller, address_.c_str());
+    const std::uint32_t two = zmq_connect_peer(caller, second.c_str());
+    EXPECT_NE(one, two);
+    send_to(caller, two, "to the second");
+    send_to(caller, one, "to the first");
+    EXPECT_EQ("to the first", bound_.recv());
+    EXPECT_EQ("to the second", other.recv());
+    EXPECT_TRUE(fails_with(EHOSTUNREACH, zmq_send(caller, "nobody", 6, 0)));
+}
+
+TEST_P(PeerSocket, queues_for_a_peer_that_comes_later_and_keeps_its_number)
+{
+    const std::string address = known_address(GetParam());
+    test_socket caller(context_, ZMQ_PEER);
+    caller.set(ZMQ_RECONNECT_IVL, 10);
+    const std::uint32_t to = zmq_connect_peer(caller, address.c_str());
+    ASSERT_NE(0u, to);
+    EXPECT_EQ(5, send_to(caller, to, "early"));
+    {
+        test_socket late(context_, ZMQ_PEER);
+        late.bind(address);
+        draft_message message;
+        receive(late, message);
+        EXPECT_EQ("early", message.body());
+        send_to(late, message.routing_id(), "answer");
+        draft_message answer;
+        receive(caller, answer);
+        EXPECT_EQ(to, answer.routing_id());
+    }
+    if (GetParam() == transport::inproc)
+        return; // does not reconnect
+    test_socket again(context_, ZMQ_PEER);
+    again.bind(address);
+    draft_message message;
+    ASSERT_TRUE(wait_until([&] {
+        send_to(caller, to, "again", ZMQ_DONTWAIT);
+        return again.readable(std::chrono::milliseconds(10));
+    }));
+    receive(again, message);
+    EXPECT_EQ("again", message.body());
+    send_to(again, message.routing_id(), "answer");
+    receive(caller, message);
+    EXPECT_EQ("answer", message.body());
+    EXPECT_EQ(to, message.routing_id());
+}
+
+TEST_P(PeerSocket, lets_go_of_a_peer_it_has_connected_to)
+{
+    test_socket caller(context_, ZMQ_PEER);
+    const std::uint32_t to = zmq_connect_peer(caller, address_.c_str());
+    send_to(caller, to, "hello");
+    draft_message message;
+    receive(bound_, message);
+    EXPECT_EQ(0, zmq_disconnect_peer(caller, to));
+    EXPECT_TRUE(fails_with(EHOSTUNREACH, send_to(caller, to, "x")));
+    EXPECT_TRUE(fails_with(EHOSTUNREACH, zmq_disconnect_peer(caller, to)));
+    ASSERT_TRUE(wait_until([&] {
+        return send_to(bound_, message.routing_id(), "x", ZMQ_DONTWAIT) < 0 &&
+               zmq_errno() == EHOSTUNREACH;
+    }));
+}
+
+ZLINK_ALL_TRANSPORTS(PeerSocket);
+
+TEST(ConnectPeer, says_what_is_wrong)
+{
+    test_context context;
+    const auto error_of = [](void* socket, const char* address) {
+        errno = 0;
+        EXPECT_EQ(0u, zmq_connect_peer(socket, address));
+        return zmq_errno();
+    };
+    test_socket peer(context, ZMQ_PEER);
+    EXPECT_EQ(ENOTSOCK, error_of(nullptr, "inproc://x"));
+    EXPECT_EQ(EINVAL, error_of(peer, nullptr));
+    EXPECT_EQ(EINVAL, error_of(peer, "nonsense"));
+    EXPECT_EQ(EPROTONOSUPPORT, error_of(peer, "other://x"));
+    for (const int type : {ZMQ_SERVER, ZMQ_CLIENT, ZMQ_DEALER}) {
+        test_socket other(context, type);
+        EXPECT_EQ(ENOTSUP, error_of(other, "inproc://x")) << type;
+    }
+    peer.set(ZMQ_IMMEDIATE, 1);
+    EXPECT_EQ(EFAULT, error_of(peer, "inproc://x"));
+}
+
+} // namespace
+} // namespace zlink::test

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+// zmq_proxy, zmq_proxy_steerable and zmq_device.
+#include "support/fixture.hpp"
+
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <future>
+#include <thread>
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A proxy between two bound sockets in a thread of its own, steered over a PAIR.
+class running_proxy {
+public:
+    struct ends {
+        int front;
+        int back;
+        int capture = -1; ///< none
+        int control = ZMQ_PAIR;
+        int hwm = 1000;
+    };
+
+    running_proxy(test_context& context, transport kind, ends types)
+        : front_(bound(context, types.front, kind, types.hwm, front_address)),
+          back_(bound(context, types.back, kind, types.hwm, back_address)),
+          control_(context, types.control),
+          reins_(context, types.control == ZMQ_REP    ? ZMQ_REQ
+                          : types.control == ZMQ_PULL ? ZMQ_PUSH
+                          : types.control == ZMQ_SUB  ? ZMQ_PUB
+                                                      : ZMQ_PAIR)
+    {
+        if (types.control == ZMQ_SUB)
+            control_.set(ZMQ_SUBSCRIBE, "");
+        const std::string control_address = known_address(transport::inproc);
+        control_.bind(control_address);
+        reins_.connect(control_address);
+        if (types.capture >= 0)
+            capture_ = bound(context, types.capture, transport::inproc, 1000, capture_address);
+        ended_ = std::async(std::launch::async, [this] {
+            const int result = zmq_proxy_steerable(front_, back_, capture_, control_);
+            return result == 0 ? 0 : zmq_errno();
+        });
+    }
+    ~running_proxy()
+    {
+        if (ended_.valid() && ended_.wait_for(0ms) != std::future_status::ready)
+            reins_.send("TERMINATE");
+    }
+
+    int end()
+    {
+        reins_.send("TERMINATE");
+        return ended_.get();
+    }
+    std::array<std::uint64_t, 8> statistics()
+    {
+        reins_.send("STATISTICS");
+        const parts reply = reins_.recv_parts();
+        std::array<std::uint64_t, 8> numbers{};
+        if (reply.size() != numbers.size())
+            throw std::runtime_error("statistics have eight numbers");
+        for (std::size_t i = 0; i < numbers.size(); ++i)
+            std::memcpy(&numbers[i], reply[i].data(), sizeof numbers[i]);
+        return numbers;
+    }
+    test_socket& reins() { return reins_; }
+    std::future<int>& ended() { return ended_; }
+
+    std::string front_address;
+    std::string back_address;
+    std::string capture_address;
+
+private:
+    static test_socket bound(test_context& context, int type, transport kind, int hwm,
+                             std::string& address)
+    {
+        test_socket socket = test_socket::with_defaults(context, type);
+        socket.set(ZMQ_LINGER, 0);
+        socket.set(ZMQ_SNDHWM, hwm);
+        socket.set(ZMQ_RCVHWM, hwm);
+        address = socket.bind_and_resolve(fresh_bind_address(kind));
+        return socket;
+    }
+
+    test_socket front_;
+    test_socket back_;
+    test_socket capture_;
+    test_socket control_;
+    test_socket reins_;
+    std::future<int> ended_;
+};
+
+test_socket connected(test_context& context, int type, const std::string& address, int hwm = 1000)
+{
+    test_socket socket(context, type);
+    socket.set(ZMQ_SNDHWM, hwm);
+    socket.set(ZMQ_RCVHWM, hwm);
+    socket.connect(address);
+    return socket;
+}
+
+class Proxy : public transport_test {};
+
+TEST_P(Proxy, carries_requests_and_replies_of_many_clients)
+{
+    running_proxy proxy(context_, GetParam(), {ZMQ_ROUTER, ZMQ_DEALER});
+    std::vector<test_socket> servers;
+    std::vector<test_socket> clients;
+    for (int index = 0; index < 2; ++index)
+        servers.push_back(connected(context_, ZMQ_REP, proxy.back_address));
+    for (int index = 0; index < 4; ++index)
+        clients.push_back(connected(context_, ZMQ_REQ, proxy.front_address));
+    std::vector<std::thread> serving;
+    for (auto& server : servers)
+        serving.emplace_back([&server] {
+            for (;;) {
+                parts request = server.recv_parts();
+                server.send_parts({"re", request[0]});
+                if (request[0] == "end")
+                    return;
+            }
+        });
+    for (int round = 0; round < 200; ++round) {
+        for (std::size_t index = 0; index < clients.size(); ++index)
+            clients[index].send_parts({std::to_string(round) + ":" + std::to_string(index), ""});
+        for (std::size_t index = 0; index < clients.size(); ++index)
+            ASSERT_EQ((parts{"re", std::to_string(round) + ":" + std::to_string(index)}),
+                      clients[index].recv_parts());
+    }
+    for (int index = 0; index < 2; ++index) { // in turn to each of the servers
+        clients[index].send("end");
+        clients[index].recv_parts();
+    }
+    for (auto& thread : serving)
+        thread.join();
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_P(Proxy, keeps_messages_whole_and_in_order_under_back_pressure)
+{
+    constexpr int count = 20'000;
+    running_proxy proxy(context_, GetParam(), {ZMQ_PULL, ZMQ_PUSH, -1, ZMQ_PAIR, 10});
+    test_socket sink = connected(context_, ZMQ_PULL, proxy.back_address, 10);
+    std::thread sending([&] {
+        test_socket source = connected(context_, ZMQ_PUSH, proxy.front_address, 10);
+        source.set(ZMQ_LINGER, -1);
+        const std::string large(20'000, 'l');
+        for (int index = 0; index < count; ++index) {
+            if (index % 1000 == 7)
+                source.send_parts({std::to_string(index), large, ""});
+            else
+                source.send_parts({std::to_string(index), "body"});
+        }
+    });
+    for (int index = 0; index < count; ++index) {
+        const parts message = sink.recv_parts();
+        ASSERT_EQ(index % 1000 == 7 ? 3u : 2u, message.size());
+        ASSERT_EQ(std::to_string(index), message[0]);
+        ASSERT_EQ(index % 1000 == 7 ? 20'000u : 4u, message[1].size());
+    }
+    sending.join();
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_P(Proxy, passes_subscriptions_one_way_and_messages_the_other)
+{
+    running_proxy proxy(context_, GetParam(), {ZMQ_XSUB, ZMQ_XPUB});
+    test_socket publisher = connected(context_, ZMQ_PUB, proxy.front_address);
+    test_socket subscriber = connected(context_, ZMQ_SUB, proxy.back_address);
+    subscriber.set(ZMQ_SUBSCRIBE, "a");
+    publish_until_received(publisher, subscriber, "a-sync");
+    publisher.send("b");
+    publisher.send_parts({"a", "body"});
+    EXPECT_EQ((parts{"a", "body"}), subscriber.recv_parts());
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_P(Proxy, does_nothing_while_nothing_can_move)
+{
+    running_proxy proxy(context_, GetParam(), {ZMQ_PULL, ZMQ_PUSH, -1, ZMQ_PAIR, 5});
+    test_socket source = connected(context_, ZMQ_PUSH, proxy.front_address, 5);
+    test_socket stuck = connected(context_, ZMQ_PULL, proxy.back_address, 5);
+    const std::string body(100'000, 'b'); // the buffers of the kernel are full soon
+    while (poll_socket(source, ZMQ_POLLOUT, 200ms) != 0)
+        source.send(body);
+    timespec before{};
+    timespec after{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    EXPECT_FALSE(source.writable(300ms));
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+    const double used_ms = static_cast<double>(after.tv_sec - before.tv_sec) * 1e3 +
+                           static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e6;
+    EXPECT_GT(100, used_ms);
+    // and it goes on when it can
+    for (int index = 0; index < 3; ++index)
+        EXPECT_EQ(body, stuck.recv());
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_P(Proxy, copies_all_that_passes_to_the_capture)
+{
+    for (const int type : {ZMQ_PUSH, ZMQ_PAIR, ZMQ_DEALER, ZMQ_PUB}) {
+        running_proxy proxy(context_, GetParam(), {ZMQ_PAIR, ZMQ_PAIR, type});
+        test_socket listener(context_, type == ZMQ_PUB    ? ZMQ_SUB
+                                       : type == ZMQ_PUSH ? ZMQ_PULL
+                                                          : type);
+        if (type == ZMQ_PUB)
+            listener.set(ZMQ_SUBSCRIBE, "");
+        listener.connect(proxy.capture_address);
+        test_socket left = connected(context_, ZMQ_PAIR, proxy.front_address);
+        test_socket right = connected(context_, ZMQ_PAIR, proxy.back_address);
+        if (type == ZMQ_PUB) {
+            ASSERT_TRUE(wait_until([&] {
+                left.send("sync");
+                right.recv();
+                return listener.try_recv_parts(5ms).has_value();
+            }));
+        }
+        while (listener.try_recv_parts(5ms)) {
+        }
+        left.send_parts({"a", "b"});
+        EXPECT_EQ((parts{"a", "b"}), right.recv_parts());
+        right.send("c");
+        EXPECT_EQ("c", left.recv());
+        EXPECT_EQ((parts{"a", "b"}), listener.recv_parts());
+        EXPECT_EQ(parts{"c"}, listener.recv_parts());
+        EXPECT_EQ(0, proxy.end());
+    }
+}
+
+TEST_P(Proxy, stops_and_goes_on_when_told)
+{
+    running_proxy proxy(context_, GetParam(), {ZMQ_PULL, ZMQ_PUSH});
+    test_socket source = connected(context_, ZMQ_PUSH, proxy.front_address);
+    test_socket sink = connected(context_, ZMQ_PULL, proxy.back_address);
+    source.send("1");
+    EXPECT_EQ("1", sink.recv());
+    proxy.reins().send("PAUSE");
+    proxy.statistics(); // it has been told
+    source.send("2");
+    EXPECT_FALSE(sink.readable(quiet_window));
+    proxy.reins().send("RESUME");
+    EXPECT_EQ("2", sink.recv());
+    for (const char* unknown : {"pause", "PAUSE ", "", "STATISTICS\n"})
+        proxy.reins().send(unknown);
+    proxy.reins().send_parts({"PAUSE", "more"});
+    proxy.statistics();
+    source.send("3");
+    EXPECT_EQ("3", sink.recv());
+    EXPECT_FALSE(proxy.reins().readable(0ms)); // no replies but to REP
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_P(Proxy, counts)
+{
+    running_proxy proxy(context_, GetParam(), {ZMQ_PAIR, ZMQ_PAIR});
+    test_socket left = connected(context_, ZMQ_PAIR, proxy.front_address);
+    test_socket right = connected(context_, ZMQ_PAIR, proxy.back_address);
+    EXPECT_EQ((std::array<std::uint64_t, 8>{}), proxy.statistics());
+    left.send_parts({"ab", "c", ""});
+    left.send("d");
+    right.recv_parts();
+    right.recv_parts();
+    right.send("12345");
+    left.recv();
+    // Each part counts.
+    EXPECT_EQ((std::array<std::uint64_t, 8>{4, 4, 1, 5, 1, 5, 4, 4}), proxy.statistics());
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_P(Proxy, ends_with_its_context)
+{
+    for (const bool by_term : {false, true}) {
+        test_context context;
+        test_socket front(context, ZMQ_ROUTER);
+        test_socket back(context, ZMQ_DEALER);
+        front.bind(fresh_bind_address(GetParam()));
+        back.bind(fresh_bind_address(GetParam()));
+        auto ended = std::async(std::launch::async, [&] {
+            const int result = zmq_proxy(front, back, nullptr);
+            const int code = zmq_errno();
+            front.close();
+            back.close();
+            return result == -1 ? code : 0;
+        });
+        ended.wait_for(20ms);
+        if (by_term)
+            context.term();
+        else
+            zmq_ctx_shutdown(context);
+        EXPECT_EQ(ETERM, ended.get());
+    }
+}
+
+ZLINK_ALL_TRANSPORTS(Proxy);
+
+class ProxyControl : public ::testing::Test {
+protected:
+    test_context context_;
+};
+
+TEST_F(ProxyControl, answers_each_command_of_a_requester)
+{
+    running_proxy proxy(context_, transport::inproc, {ZMQ_PULL, ZMQ_PUSH, -1, ZMQ_REP});
+    for (const char* command : {"PAUSE", "RESUME", "nonsense"}) {
+        proxy.reins().send(command);
+        EXPECT_EQ(parts{""}, proxy.reins().recv_parts()) << command;
+    }
+    EXPECT_EQ(0u, proxy.statistics()[0]);
+    proxy.reins().send("TERMINATE");
+    EXPECT_EQ(parts{""}, proxy.reins().recv_parts());
+    EXPECT_EQ(0, proxy.ended().get());
+}
+
+TEST_F(ProxyControl, may_be_one_that_cannot_answer)
+{
+    for (const int type : {ZMQ_PULL, ZMQ_SUB}) {
+        running_proxy proxy(context_, transport::inproc, {ZMQ_PULL, ZMQ_PUSH, -1, type});
+        ASSERT_TRUE(wait_until([&] {
+            for (const char* command : {"STATISTICS", "PAUSE", "RESUME", "TERMINATE"})
+                proxy.reins().try_send(command);
+            return proxy.ended().wait_for(5ms) == std::future_status::ready;
+        }));
+        EXPECT_EQ(0, proxy.ended().get());
+    }
+}
+
+TEST_F(ProxyControl, pauses_while_much_waits)
+{
+    running_proxy proxy(context_, transport::tcp, {ZMQ_PULL, ZMQ_PUSH});
+    test_socket source = connected(context_, ZMQ_PUSH, proxy.front_address);
+    test_socket sink = connected(context_, ZMQ_PULL, proxy.back_address);
+    constexpr int count = 3'000;
+    std::thread sending([&] {
+        for (int index = 0; index < count; ++index)
+            source.send(std::to_string(index));
+    });
+    int received = 0;
+    for (int round = 0; round < 10; ++round) {
+        proxy.reins().send("PAUSE");
+        proxy.reins().send("RESUME");
+        for (int index = 0; index < count / 10; ++index)
+            ASSERT_EQ(std::to_string(received++), sink.recv());
+    }
+    sending.join();
+    EXPECT_EQ(static_cast<std::uint64_t>(count), proxy.statistics()[0]);
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_F(ProxyControl, a_single_socket_is_both_ends)
+{
+    test_socket middle(context_, ZMQ_DEALER);
+    const std::string address = middle.bind_and_resolve("tcp://127.0.0.1:*");
+    test_socket echo(context_, ZMQ_DEALER);
+    echo.connect(address);
+    test_socket control(context_, ZMQ_PAIR);
+    test_socket reins(context_, ZMQ_PAIR);
+    control.bind("inproc://echo-control");
+    reins.connect("inproc://echo-control");
+    auto ended = std::async(std::launch::async,
+                            [&] { return zmq_proxy_steerable(middle, middle, nullptr, control); });
+    const std::string large(50'000, 'x');
+    for (int round = 0; round < 100; ++round) {
+        echo.send_parts({std::to_string(round), large});
+        EXPECT_EQ((parts{std::to_string(round), large}), echo.recv_parts());
+    }
+    reins.send("TERMINATE");
+    EXPECT_EQ(0, ended.get());
+}
+
+TEST_F(ProxyControl, a_single_rep_socket_answers_with_the_request)
+{
+    test_socket middle(context_, ZMQ_REP);
+    const std::string address = middle.bind_and_resolve("tcp://127.0.0.1:*");
+    test_socket client(context_, ZMQ_REQ);
+    client.connect(address);
+    test_socket control(context_, ZMQ_PAIR);
+    test_socket reins(context_, ZMQ_PAIR);
+    control.bind("inproc://rep-control");
+    reins.connect("inproc://rep-control");
+    auto ended = std::async(std::launch::async,
+                            [&] { return zmq_proxy_steerable(middle, middle, nullptr, control); });
+    for (int round = 0; round < 100; ++round) {
+        client.send_parts({std::to_string(round), "tail"});
+        EXPECT_EQ((parts{std::to_string(round), "tail"}), client.recv_parts());
+    }
+    reins.send("TERMINATE");
+    EXPECT_EQ(0, ended.get());
+}
+
+TEST_F(ProxyControl, a_message_that_cannot_be_routed_ends_it_and_is_gone)
+{
+    test_socket front(context_, ZMQ_PULL);
+    test_socket back(context_, ZMQ_ROUTER);
+    back.set(ZMQ_ROUTER_MANDATORY, 1);
+    front.bind("inproc://unroutable");
+    test_socket source(context_, ZMQ_PUSH);
+    source.connect("inproc://unroutable");
+    source.send_parts({"nobody", "body", "more"});
+    EXPECT_TRUE(fails_with(EHOSTUNREACH, zmq_proxy(front, back, nullptr)));
+    EXPECT_FALSE(front.readable(0ms));
+}
+
+TEST_F(ProxyControl, devices_are_proxies)
+{
+    for (const int kind : {ZMQ_QUEUE, ZMQ_FORWARDER, ZMQ_STREAMER, 99}) {
+        test_context context;
+        test_socket front(context, ZMQ_PULL);
+        test_socket back(context, ZMQ_PUSH);
+        test_socket source(context, ZMQ_PUSH);
+        test_socket sink(context, ZMQ_PULL);
+        front.bind("inproc://front");
+        back.bind("inproc://back");
+        source.connect("inproc://front");
+        sink.connect("inproc://back");
+        auto ended = std::async(std::launch::async, [&] {
+            const int result = zmq_device(kind, front, back);
+            return result == -1 ? zmq_errno() : 0;
+        });
+        source.send("x");
+        EXPECT_EQ("x", sink.recv());
+        zmq_ctx_shutdown(context);
+        EXPECT_EQ(ETERM, ended.get());
+    }
+}
+
+TEST_F(ProxyControl, sockets_of_thread_safe_types_are_refused)
+{
+    test_context context;
+    test_socket front(context, 13); // ZMQ_CLIENT
+    test_socket back(context, ZMQ_PUSH);
+    EXPECT_TRUE(fails_with(ENOTSUP, zmq_proxy(front, back, nullptr)));
+    EXPECT_TRUE(fails_with(ENOTSUP, zmq_proxy(back, front, nullptr)));
+    EXPECT_TRUE(fails_with(ENOTSUP, zmq_proxy_steerable(back, back, nullptr, front)));
+}
+
+} // namespace
+} // namespace zlink::test

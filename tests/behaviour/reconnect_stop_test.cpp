@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// ZMQ_RECONNECT_STOP, ZMQ_HANDSHAKE_IVL and the intervals between attempts.
+#define ZMQ_BUILD_DRAFT_API 1
+#include "support/fixture.hpp"
+
+#include "support/plain_tcp.hpp"
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class ReconnectStop : public ::testing::Test {
+protected:
+    ReconnectStop()
+    {
+        socket_.set(ZMQ_RECONNECT_IVL, 5);
+        socket_.set(ZMQ_LINGER, -1);
+    }
+    void stop_when(int condition) { socket_.set(ZMQ_RECONNECT_STOP, condition); }
+
+    test_context context_;
+    test_socket socket_{context_, ZMQ_PUSH};
+};
+
+TEST_F(ReconnectStop, after_a_refused_connection)
+{
+    stop_when(ZMQ_RECONNECT_STOP_CONN_REFUSED);
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    socket_.send("never delivered");
+    // A second endpoint shows that the I/O thread has seen to the first one.
+    test_socket other(context_, ZMQ_PULL);
+    socket_.connect(other.bind_and_resolve("tcp://127.0.0.1:*"));
+    ASSERT_TRUE(wait_until([&] {
+        socket_.try_send("x");
+        return other.readable(1ms);
+    }));
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_FALSE(late.readable(100ms));
+    // Closing does not wait for what can never be sent.
+    socket_.close();
+    other.close();
+    late.close();
+    context_.term();
+}
+
+TEST_F(ReconnectStop, not_after_other_failures_than_those_named)
+{
+    stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED | ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    socket_.send("delivered late");
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_EQ("delivered late", late.recv());
+}
+
+TEST_F(ReconnectStop, after_a_failed_handshake)
+{
+    stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
+    const plain_listener listener;
+    socket_.connect(listener.address());
+    ASSERT_TRUE(listener.accept()); // and closed at once
+    EXPECT_FALSE(listener.accept(100ms));
+}
+
+TEST_F(ReconnectStop, after_a_handshake_that_took_too_long)
+{
+    stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
+    socket_.set(ZMQ_HANDSHAKE_IVL, 20);
+    const plain_listener listener;
+    socket_.connect(listener.address());
+    const auto silent = listener.accept();
+    ASSERT_TRUE(silent);
+    EXPECT_EQ(10u, silent->recv(10).size());
+    EXPECT_TRUE(silent->ended());
+    EXPECT_FALSE(listener.accept(100ms));
+}
+
+TEST_F(ReconnectStop, a_lost_connection_is_no_failed_handshake)
+{
+    stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    for (int round = 0; round < 2; ++round) {
+        test_socket sink(context_, ZMQ_PULL);
+        ASSERT_TRUE(wait_until([&] { return zmq_bind(sink, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] {
+            socket_.try_send("again");
+            return sink.readable(2ms);
+        }));
+    }
+    socket_.set(ZMQ_LINGER, 0);
+}
+
+TEST_F(ReconnectStop, after_zmq_disconnect)
+{
+    stop_when(ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    socket_.send("given up with the endpoint");
+    socket_.disconnect(address);
+    // With the default linger time of this fixture the context would otherwise wait for ever.
+    socket_.close();
+    context_.term();
+}
+
+TEST_F(ReconnectStop, zmq_disconnect_still_finishes_what_is_connected)
+{
+    stop_when(ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
+    test_socket sink(context_, ZMQ_PULL);
+    const std::string address = sink.bind_and_resolve("tcp://127.0.0.1:*");
+    socket_.connect(address);
+    socket_.send("first");
+    EXPECT_EQ("first", sink.recv());
+    for (int index = 0; index < 100; ++index)
+        socket_.send(std::to_string(index));
+    socket_.disconnect(address);
+    for (int index = 0; index < 100; ++index)
+        EXPECT_EQ(std::to_string(index), sink.recv());
+}
+
+TEST_F(ReconnectStop, without_it_zmq_disconnect_lingers)
+{
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    socket_.send("still delivered");
+    socket_.disconnect(address);
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_EQ("still delivered", late.recv());
+}
+
+/// The times between the attempts to connect to a listener that hangs up.
+std::vector<long> intervals_ms(test_socket& socket, std::size_t count)
+{
+    const plain_listener listener;
+    socket.connect(listener.address());
+    std::vector<long> between;
+    if (!listener.accept())
+        return between;
+    while (between.size() < count) {
+        const stopwatch clock;
+        if (!listener.accept())
+            break;
+        between.push_back(clock.elapsed_ms());
+    }
+    return between;
+}
+
+TEST(ReconnectIntervals, start_anew_after_every_connection)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PUSH);
+    socket.set(ZMQ_RECONNECT_IVL, 20);
+    socket.set(ZMQ_RECONNECT_IVL_MAX, 10'000);
+    const auto between = intervals_ms(socket, 5);
+    ASSERT_EQ(5u, between.size());
+    // Doubling would have made the last one 320 ms.
+    EXPECT_LT(between.back(), 200);
+}
+
+TEST(ReconnectIntervals, are_the_maximum_where_that_is_less)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PUSH);
+    socket.set(ZMQ_RECONNECT_IVL, 100'000);
+    socket.set(ZMQ_RECONNECT_IVL_MAX, 10);
+    EXPECT_EQ(3u, intervals_ms(socket, 3).size());
+}
+
+TEST(ReconnectIntervals, of_nothing_mean_no_reconnection)
+{
+    test_context context;
+    for (const int none : {0, -1}) {
+        test_socket socket(context, ZMQ_PUSH);
+        socket.set(ZMQ_RECONNECT_IVL, none);
+        const plain_listener listener;
+        socket.connect(listener.address());
+        ASSERT_TRUE(listener.accept());
+        EXPECT_FALSE(listener.accept(quiet_window));
+        // The endpoint is there still, and takes messages.
+        EXPECT_TRUE(socket.try_send("kept"));
+    }
+}
+
+TEST(HandshakeInterval, ends_a_silent_connection_and_tries_again)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PUSH);
+    socket.set(ZMQ_HANDSHAKE_IVL, 20);
+    socket.set(ZMQ_RECONNECT_IVL, 5);
+    const plain_listener listener;
+    socket.connect(listener.address());
+    for (int round = 0; round < 3; ++round) {
+        const auto silent = listener.accept();
+        ASSERT_TRUE(silent);
+        EXPECT_EQ(10u, silent->recv(10).size());
+        EXPECT_TRUE(silent->ended());
+    }
+}
+
+TEST(HandshakeInterval, ends_silent_peers_of_a_listener_too)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PULL);
+    socket.set(ZMQ_HANDSHAKE_IVL, 20);
+    const std::string address = socket.bind_and_resolve("tcp://127.0.0.1:*");
+    const auto silent = plain_connection::to(std::stoi(address.substr(address.rfind(':') + 1)));
+    EXPECT_EQ(10u, silent.recv(10).size());
+    EXPECT_TRUE(silent.ended());
+}
+
+TEST(HandshakeInterval, of_nothing_waits_for_ever)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PULL);
+    socket.set(ZMQ_HANDSHAKE_IVL, 0);
+    const std::string address = socket.bind_and_resolve("tcp://127.0.0.1:*");
+    const auto silent = plain_connection::to(std::stoi(address.substr(address.rfind(':') + 1)));
+    EXPECT_EQ(10u, silent.recv(10).size());
+    EXPECT_FALSE(silent.ended(quiet_window));
+}
+
+} // namespace
+} // namespace zlink::test

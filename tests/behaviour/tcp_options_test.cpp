@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the options for tcp connections do: the kernel is asked about the connection's descriptor.
+#define ZMQ_BUILD_DRAFT_API 1
+#include "support/fixture.hpp"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "support/plain_tcp.hpp"
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+int kernel_option(int fd, int level, int name)
+{
+    int value = -1;
+    socklen_t bytes = sizeof value;
+    EXPECT_EQ(0, ::getsockopt(fd, level, name, &value, &bytes));
+    return value;
+}
+
+/// The descriptor of the connection over which the next message comes.
+int receiving_fd(test_socket& socket)
+{
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    EXPECT_LE(0, zmq_msg_recv(&message, socket, 0));
+    const char* fd = zmq_msg_gets(&message, "__fd");
+    const int number = fd ? std::stoi(fd) : -1;
+    zmq_msg_close(&message);
+    return number;
+}
+
+/// A connection with the same options on both sides, and what the kernel says of each side.
+class TcpOptions : public ::testing::Test {
+protected:
+    void connect(const configuration& configure, const std::string& address = "tcp://127.0.0.1:*")
+    {
+        configure(bound_);
+        configure(peer_);
+        peer_.connect(bound_.bind_and_resolve(address));
+        peer_.send("to the bound one");
+        bound_.send("to the other");
+        accepted_fd_ = receiving_fd(bound_);
+        connected_fd_ = receiving_fd(peer_);
+        ASSERT_LE(0, accepted_fd_);
+        ASSERT_LE(0, connected_fd_);
+        ASSERT_NE(accepted_fd_, connected_fd_);
+    }
+
+    void expect_both(int expected, int level, int name)
+    {
+        EXPECT_EQ(expected, kernel_option(accepted_fd_, level, name)) << "accepted side";
+        EXPECT_EQ(expected, kernel_option(connected_fd_, level, name)) << "connected side";
+    }
+
+    test_context context_;
+    test_socket bound_{context_, ZMQ_PAIR};
+    test_socket peer_{context_, ZMQ_PAIR};
+    int accepted_fd_ = -1;
+    int connected_fd_ = -1;
+};
+
+TEST_F(TcpOptions, batching_is_left_to_the_library)
+{
+    connect([](test_socket&) {});
+    expect_both(1, IPPROTO_TCP, TCP_NODELAY);
+}
+
+TEST_F(TcpOptions, keep_alives)
+{
+    connect([](test_socket& socket) {
+        socket.set(ZMQ_TCP_KEEPALIVE, 1);
+        socket.set(ZMQ_TCP_KEEPALIVE_CNT, 3);
+        socket.set(ZMQ_TCP_KEEPALIVE_IDLE, 77);
+        socket.set(ZMQ_TCP_KEEPALIVE_INTVL, 11);
+    });
+    expect_both(1, SOL_SOCKET, SO_KEEPALIVE);
+    expect_both(3, IPPROTO_TCP, TCP_KEEPCNT);
+    expect_both(77, IPPROTO_TCP, TCP_KEEPIDLE);
+    expect_both(11, IPPROTO_TCP, TCP_KEEPINTVL);
+}
+
+TEST_F(TcpOptions, keep_alives_can_be_switched_off)
+{
+    connect([](test_socket& socket) { socket.set(ZMQ_TCP_KEEPALIVE, 0); });
+    expect_both(0, SOL_SOCKET, SO_KEEPALIVE);
+}
+
+TEST_F(TcpOptions, the_time_until_unacknowledged_data_ends_the_connection)
+{
+    connect([](test_socket& socket) { socket.set(ZMQ_TCP_MAXRT, 4321); });
+    expect_both(4321, IPPROTO_TCP, TCP_USER_TIMEOUT);
+}
+
+TEST_F(TcpOptions, type_of_service)
+{
+    connect([](test_socket& socket) { socket.set(ZMQ_TOS, 0x28); });
+    expect_both(0x28, IPPROTO_IP, IP_TOS);
+}
+
+TEST_F(TcpOptions, type_of_service_of_ipv6)
+{
+    connect(
+        [](test_socket& socket) {
+            socket.set(ZMQ_IPV6, 1);
+            socket.set(ZMQ_TOS, 0x28);
+        },
+        "tcp://[::1]:*");
+    expect_both(0x28, IPPROTO_IPV6, IPV6_TCLASS);
+}
+
+TEST_F(TcpOptions, priority)
+{
+    connect([](test_socket& socket) {
+        socket.set(ZMQ_TOS, 0x28); // sets a priority as well: the explicit one counts
+        socket.set(ZMQ_PRIORITY, 5);
+    });
+    expect_both(5, SOL_SOCKET, SO_PRIORITY);
+}
+
+TEST_F(TcpOptions, buffer_sizes)
+{
+    connect([](test_socket& socket) {
+        socket.set(ZMQ_SNDBUF, 30'000);
+        socket.set(ZMQ_RCVBUF, 40'000);
+    });
+    // The kernel doubles what it is asked for.
+    expect_both(60'000, SOL_SOCKET, SO_SNDBUF);
+    expect_both(80'000, SOL_SOCKET, SO_RCVBUF);
+}
+
+TEST_F(TcpOptions, busy_polling)
+{
+    plain_connection probe(::socket(AF_INET, SOCK_STREAM, 0));
+    const int asked_us = 20;
+    if (::setsockopt(probe.fd(), SOL_SOCKET, SO_BUSY_POLL, &asked_us, sizeof asked_us) != 0)
+        GTEST_SKIP() << "needs a privilege";
+    connect([](test_socket& socket) { socket.set(ZMQ_BUSY_POLL, asked_us); });
+    expect_both(asked_us, SOL_SOCKET, SO_BUSY_POLL);
+}
+
+bool may_bind_to_devices()
+{
+    const plain_connection probe(::socket(AF_INET, SOCK_STREAM, 0));
+    return ::setsockopt(probe.fd(), SOL_SOCKET, SO_BINDTODEVICE, "lo", 2) == 0;
+}
+
+TEST_F(TcpOptions, device)
+{
+    if (!may_bind_to_devices())
+        GTEST_SKIP() << "needs a privilege";
+    connect([](test_socket& socket) { socket.set(ZMQ_BINDTODEVICE, "lo"); });
+    for (const int fd : {accepted_fd_, connected_fd_}) {
+        char name[32] = {};
+        socklen_t bytes = sizeof name;
+        EXPECT_EQ(0, ::getsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, name, &bytes));
+        EXPECT_STREQ("lo", name);
+    }
+}
+
+TEST_F(TcpOptions, a_missing_device_fails_the_bind_and_the_attempts_to_connect)
+{
+    const std::string address = bound_.bind_and_resolve("tcp://127.0.0.1:*");
+    test_socket other(context_, ZMQ_PAIR);
+    other.set(ZMQ_BINDTODEVICE, "no-such-device");
+    EXPECT_NE(0, zmq_bind(other, "tcp://127.0.0.1:*"));
+    peer_.set(ZMQ_BINDTODEVICE, "no-such-device");
+    peer_.connect(address);
+    peer_.send("never sent");
+    EXPECT_FALSE(bound_.readable(quiet_window));
+}
+
+// The third connection to a listener with a backlog of nothing is not answered, on Linux.
+class FullListener {
+public:
+    FullListener()
+    {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof address;
+        EXPECT_EQ(0, ::bind(listener_.fd(), reinterpret_cast<sockaddr*>(&address), bytes));
+        EXPECT_EQ(0, ::listen(listener_.fd(), 0));
+        EXPECT_EQ(0, ::getsockname(listener_.fd(), reinterpret_cast<sockaddr*>(&address), &bytes));
+        port = ntohs(address.sin_port);
+        filler_ = plain_connection::to(port);
+    }
+    plain_connection accept() const
+    {
+        return plain_connection(::accept(listener_.fd(), nullptr, nullptr));
+    }
+
+    int port = 0;
+
+private:
+    plain_connection listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+    plain_connection filler_;
+};
+
+TEST(ConnectTimeout, ends_an_attempt_that_is_not_answered)
+{
+    const FullListener full;
+    test_context context;
+    test_socket socket(context, ZMQ_PAIR);
+    socket.set(ZMQ_CONNECT_TIMEOUT, 20);
+    socket.set(ZMQ_RECONNECT_IVL, 5);
+    socket.connect("tcp://127.0.0.1:" + std::to_string(full.port));
+    // Attempts follow each other, each from a port of its own; the kernel by itself would go on
+    // with the first one for minutes.
+    const auto waiting_port = [&]() -> long {
+        FILE* const table = ::popen("cat /proc/net/tcp", "r");
+        char line[512];
+        long local = 0;
+        while (std::fgets(line, sizeof line, table)) {
+            long from = 0;
+            long to = 0;
+            long state = 0;
+            constexpr long syn_sent = 2;
+            if (std::sscanf(line, " %*d: %*x:%lx %*x:%lx %lx", &from, &to, &state) == 3 &&
+                to == full.port && state == syn_sent)
+                local = from;
+        }
+        ::pclose(table);
+        return local;
+    };
+    ASSERT_TRUE(wait_until([&] { return waiting_port() != 0; }));
+    const long first = waiting_port();
+    EXPECT_TRUE(wait_until([&] {
+        const long now = waiting_port();
+        return now != 0 && now != first;
+    }));
+}
+
+} // namespace
+} // namespace zlink::test

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options: both libraries are asked the same and must answer the same, but for what is listed."""
+
+import json
+from pathlib import Path
+import subprocess
+import sys
+
+import pytest
+
+PROBE = Path(__file__).parent / "option_probe.py"
+TYPES = ["PAIR", "PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PULL", "PUSH", "XPUB", "XSUB",
+         "STREAM"]
+
+# Numbers of options that the genuine library in the wheel has and a build without CURVE has not.
+NOT_BUILT = {47: "CURVE_SERVER", 48: "CURVE_PUBLICKEY", 49: "CURVE_SECRETKEY",
+             50: "CURVE_SERVERKEY"}
+# zlink checks the values and refuses to choose a mechanism that it does not have.
+REFUSED = {44: "PLAIN_SERVER", 45: "PLAIN_USERNAME", 46: "PLAIN_PASSWORD"}
+# The wheel is a build without drafts and does not know these.
+DRAFTS = {97: "ROUTER_NOTIFY", 101: "IN_BATCH_SIZE", 102: "OUT_BATCH_SIZE", 110: "HELLO_MSG",
+          111: "DISCONNECT_MSG", 112: "PRIORITY", 113: "BUSY_POLL", 114: "HICCUP_MSG"}
+DRAFTS_OF_XSUB = {115: "XSUB_VERBOSE_UNSUBSCRIBE"}
+# Defects of the genuine library: single questions with another answer.
+DEFECTS = {
+    (76, "set -1"): "HEARTBEAT_TTL takes negative values above -100 for 0",
+    (76, "set -2"): "HEARTBEAT_TTL takes negative values above -100 for 0",
+    (95, "set metadata of 4 bytes"): "METADATA refuses what happens to be as long as an int",
+    (38, "set network with a suffix"): "TCP_ACCEPT_FILTER ignores what follows the number",
+}
+
+
+def ask(side, what):
+    answers = subprocess.run([sys.executable, PROBE, side.library, str(what)], check=True,
+                             stdout=subprocess.PIPE, timeout=120)
+    return {(int(number), question): answer
+            for number, questions in json.loads(answers.stdout).items()
+            for question, answer in questions.items()}
+
+
+def differences(zlink, genuine):
+    assert zlink.keys() == genuine.keys()
+    return {key: f"zlink {zlink[key]}, genuine {genuine[key]}"
+            for key in genuine if zlink[key] != genuine[key]}
+
+
+def excused(socket_type):
+    names = NOT_BUILT | REFUSED | DRAFTS
+    if socket_type == "XSUB":
+        names = names | DRAFTS_OF_XSUB
+    return names
+
+
+def number_of(socket_type):
+    return TYPES.index(socket_type)
+
+
+@pytest.mark.parametrize("socket_type", TYPES)
+def test_every_option_answers_alike(sides, pytestconfig, socket_type):
+    zlink, genuine = (ask(sides[name], number_of(socket_type)) for name in ("zlink", "genuine"))
+    found = differences(zlink, genuine)
+    if pytestconfig.is_genuine:
+        assert found == {}
+        return
+    names = excused(socket_type)
+    unexpected = {key: text for key, text in found.items()
+                  if key[0] not in names and key not in DEFECTS}
+    assert unexpected == {}
+    assert [DEFECTS[key] for key in DEFECTS if key not in found] == [], "no differences any more"
+
+
+def test_what_is_not_built_does_not_exist(sides, pytestconfig):
+    if pytestconfig.is_genuine:
+        pytest.skip("the genuine library has it")
+    answers = ask(sides["zlink"], number_of("DEALER"))
+    for (number, question), answer in answers.items():
+        if number in NOT_BUILT:
+            assert answer == "EINVAL", (NOT_BUILT[number], question)
+
+
+def test_mechanisms_that_are_not_built_check_their_values(sides, pytestconfig):
+    """Where the genuine library takes a value that would choose PLAIN, zlink says ENOTSUP."""
+    if pytestconfig.is_genuine:
+        pytest.skip("the genuine library has it")
+    zlink, genuine = (ask(sides[name], number_of("DEALER")) for name in ("zlink", "genuine"))
+    for number, question in differences(zlink, genuine):
+        if number in REFUSED:
+            assert genuine[number, question].startswith("ok"), (REFUSED[number], question)
+            assert zlink[number, question] == "ENOTSUP", (REFUSED[number], question)
+
+
+def test_context_options_answer_alike(sides):
+    assert differences(ask(sides["zlink"], "context"), ask(sides["genuine"], "context")) == {}
+
+
+def test_metadata_crosses_between_the_libraries(link):
+    bound = link.bind("PAIR", METADATA=b"X-colour:green")
+    other = link.connect("PAIR", METADATA=b"X-path:a:b")
+    other.send(b"from the connecting side")
+    bound.send(b"from the binding side")
+    assert bound.recv_properties("X-path") == {"X-path": "a:b"}
+    assert other.recv_properties("X-colour") == {"X-colour": "green"}
