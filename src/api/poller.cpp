@@ -141,7 +141,8 @@ private:
             return;
         const auto object = sockets().share(changed.socket);
         int now = 0;
-        if (!object || object->socket->poll_events(changed.events, now) != 0 ||
+        std::uint32_t mail = 0;
+        if (!object || object->socket->poll_events(changed.events, now, mail) != 0 ||
             (now & changed.events) != 0)
             alarm_.signal(); // what is wrong is for wait() to tell
     }

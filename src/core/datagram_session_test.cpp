@@ -41,6 +41,8 @@ struct side {
     {
         pipe->close(0);
         session->settle();
+        while (link.use_count() != 1) // as a context waits before it ends the I/O threads
+            std::this_thread::yield();
     }
 
     void send(std::string_view group, std::string_view body) const

@@ -38,11 +38,11 @@ void poll_set::add_descriptor(int fd, short wanted, short& ready)
     polled_.push_back({fd, events, 0});
 }
 
-int poll_set::check_sockets(int& ready)
+int poll_set::check_sockets(int& ready, std::uint32_t& mail)
 {
     for (const socket_item& item : sockets_) {
         int events = 0;
-        if (const int error = item.polled->poll_events(item.wanted, events))
+        if (const int error = item.polled->poll_events(item.wanted, events, mail))
             return error;
         *item.ready = static_cast<short>(item.wanted & events);
         ready += *item.ready != 0;
@@ -132,10 +132,13 @@ int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
         // Descriptors first: one may be that of a socket here, which looking at the socket quiets.
         if (const int error = check_descriptors(ready, 0))
             return error;
-        if (const int error = check_sockets(ready))
+        std::uint32_t mail = 0;
+        if (const int error = check_sockets(ready, mail))
             return error;
         if (ready || timed_out)
             return 0;
+        if (mail)
+            continue; // a later item may have taken the news for an earlier one of the same socket
         for (const socket_item& item : sockets_)
             if (!item.polled->gate()) // the others see to it when they are asked
                 item.polled->flush();

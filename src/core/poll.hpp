@@ -42,7 +42,7 @@ private:
     };
 
     int prepare_to_sleep(bool on_descriptors);
-    int check_sockets(int& ready);
+    int check_sockets(int& ready, std::uint32_t& mail);
     int check_descriptors(int& ready, int timeout_ms);
     int sleep(std::uint32_t seen, base::deadline until, bool& timed_out);
     int sleep_on_descriptors(base::deadline until, bool& timed_out, const sigset_t* mask);

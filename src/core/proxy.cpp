@@ -45,13 +45,19 @@ int proxy::run()
         if (ended)
             return 0;
         bool moved = false;
+        const std::uint32_t before = mail_seen();
         if (const int error = paused_ ? collect_mail() : turn(moved))
             return error;
-        if (moved)
-            continue;
+        if (moved || mail_seen() != before)
+            continue; // what one way has taken may be news for the other
         if (const int error = sleep())
             return error;
     }
+}
+
+std::uint32_t proxy::mail_seen() const noexcept
+{
+    return front_.at->mail_seen() + back_.at->mail_seen();
 }
 
 // All that can have become possible has come as mail to one of the sockets.

@@ -55,6 +55,7 @@ private:
     int obey(bool& ended);
     void execute(std::string_view command, bool& ended);
     void reply_statistics();
+    std::uint32_t mail_seen() const noexcept;
     int sleep();
 
     side front_;

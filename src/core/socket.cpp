@@ -238,15 +238,21 @@ int socket::peer_events(std::string_view routing_id, int& out)
     return pattern_->peer_events(routing_id, out);
 }
 
-int socket::poll_events(int wanted, int& out)
+int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
 {
+    const auto look = [&] {
+        const std::uint32_t before = mail_seen_;
+        const int error = events(out);
+        mail += mail_seen_ - before;
+        return error;
+    };
     if (!gate_)
-        return events(out);
+        return look();
     const socket_gate::turn mine(*gate_);
     for (;;) {
         if (closed_)
             return ENOTSOCK;
-        if (const int error = events(out))
+        if (const int error = look())
             return error;
         if (out & wanted)
             return 0;
@@ -268,6 +274,7 @@ void socket::process_mail()
 
 void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events)
 {
+    ++mail_seen_;
     auto& pipe = static_cast<pipe_end&>(item);
     if (pipe.closed_here())
         return;

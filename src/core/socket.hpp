@@ -92,6 +92,9 @@ public:
 
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they are now. 0 or errno.
     int events(int& out);
+    /// Changes with every piece of mail that is looked at. Any call may look at it, and learn more
+    /// than it was asked for: who has found nothing to do must not sleep if this has changed since.
+    std::uint32_t mail_seen() const noexcept { return mail_seen_; }
     /// To be called before a sleep: an answer cannot come while the question waits for company.
     void flush() noexcept;
     /// See pattern::peer_events. 0 or errno.
@@ -103,8 +106,9 @@ public:
     void set_gate(socket_gate& gate) noexcept { gate_ = &gate; }
     socket_gate* gate() const noexcept { return gate_; }
     /// events() outside of a turn. If none of `wanted` is there, whoever watches the gate is
-    /// signalled when that may have changed. 0, ETERM, or ENOTSOCK if it is closed.
-    int poll_events(int wanted, int& out);
+    /// signalled when that may have changed. 0, ETERM, or ENOTSOCK if it is closed. Adds to `mail`
+    /// how much of it was looked at.
+    int poll_events(int wanted, int& out, std::uint32_t& mail);
     /// It was changed by a call: threads that wait on it look again.
     void tell_waiting() noexcept
     {
@@ -169,6 +173,7 @@ private:
     const bool thread_safe_;
     bool closed_ = false;
     socket_gate* gate_ = nullptr; ///< of a thread-safe type
+    std::uint32_t mail_seen_ = 0;
     bool more_ = false;
 
     // Connections that this thread reads by itself, because it often waits for what comes.

@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
+#include <string>
 #include <thread>
+#include <vector>
 
 namespace zlink::test {
 namespace {
@@ -180,6 +183,33 @@ TEST_P(Poll, takes_a_socket_that_is_listed_twice)
     EXPECT_EQ(ZMQ_POLLIN, items[0].revents);
     EXPECT_EQ(ZMQ_POLLIN, items[1].revents);
     sender.join();
+}
+
+// Looking at a later item may take the news that the first one waits for.
+TEST_P(Poll, misses_nothing_of_a_socket_that_is_listed_often)
+{
+    auto [puller, pusher, address] = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+    std::vector<zmq_pollitem_t> items(200, {puller, 0, ZMQ_POLLOUT, 0});
+    items.front().events = ZMQ_POLLIN;
+    constexpr int count = 5000;
+    std::atomic<int> polled{0};
+    std::thread sending([&from = pusher, &polled] {
+        for (int index = 0; index < count; ++index) {
+            while (polled < index) // so each comes about when the others look
+                std::this_thread::yield();
+            from.send(std::to_string(index));
+        }
+    });
+    for (int index = 0; index < count; ++index) {
+        const stopwatch clock; // a missed message is found in the end, when the time is up
+        EXPECT_EQ(1, zmq_poll(items.data(), static_cast<int>(items.size()), patience.count()));
+        EXPECT_GT(patience.count(), clock.elapsed_ms());
+        EXPECT_EQ(std::to_string(index), puller.recv());
+        polled = HasFailure() ? count : index + 1;
+        if (HasFailure())
+            break;
+    }
+    sending.join();
 }
 
 TEST_P(Poll, times_out_with_a_descriptor_and_a_socket_that_is_listed_twice)
