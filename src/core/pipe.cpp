@@ -63,7 +63,8 @@ bool pipe_end::write(const frame& part) noexcept
     bool written = false;
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
         return written;
-    const bool inlined = part.size < (part.owner ? shared_body_bytes : own_memory_bytes);
+    const bool inlined = part.size < (part.owner ? shared_body_bytes : own_memory_bytes) &&
+                         !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
     if (!at) {
         rollback();
@@ -87,6 +88,14 @@ bool pipe_end::write(const frame& part) noexcept
     }
     in_message_ = part.more();
     return in_message_ || commit();
+}
+
+// The free function of small user-owned memory tells that the message is on its way, or soon will
+// be. Without a connection it might never be.
+bool pipe_end::keeps_waiting(const frame& part) const noexcept
+{
+    return part.owner->user_owned && part.size != 0 &&
+           out_->stalled.load(std::memory_order_relaxed);
 }
 
 bool pipe_end::commit() noexcept

@@ -214,6 +214,7 @@ public:
 private:
     bool write_body(const frame& part, std::size_t header_bytes) noexcept;
     bool append_shared(const frame& part) noexcept;
+    bool keeps_waiting(const frame& part) const noexcept;
     bool try_write_through(const frame& part, bool& written) noexcept;
     bool commit() noexcept;
     void flush() noexcept;

@@ -30,6 +30,7 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first, c
     std::lock_guard lock(mutex_);
     from_.queue.wake(); // no direct write before what is queued has gone
     to_ = &to;
+    from_.stalled.store(false, std::memory_order_relaxed);
     blocked_ = false;
     error_ = 0;
     staged_.assign(first.begin(), first.end());
@@ -44,6 +45,7 @@ void outbound::detach()
     if (!to_)
         return;
     to_ = nullptr;
+    from_.stalled.store(true, std::memory_order_relaxed);
     blocked_ = false;
     staged_.clear();
     control_.clear();

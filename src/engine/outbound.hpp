@@ -38,7 +38,10 @@ public:
         bool wake_producer = false; ///< the producer waits for room, and there is some now
     };
 
-    explicit outbound(base::channel& from) noexcept : from_(from) {}
+    explicit outbound(base::channel& from) noexcept : from_(from)
+    {
+        from_.stalled.store(true, std::memory_order_relaxed);
+    }
 
     /// I/O thread. Begins to write to `to`, `first` before anything else.
     void attach(transport::stream& to, std::span<const std::byte> first);

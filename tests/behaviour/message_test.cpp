@@ -410,6 +410,49 @@ TEST_P(MessageOver, knows_whether_more_parts_follow)
 
 ZLINK_ALL_TRANSPORTS(MessageOver);
 
+class UnsentMessage : public transport_test {};
+
+// However small it is: who waits for the free function wants to know that the message has gone.
+TEST_P(UnsentMessage, keeps_foreign_memory_until_there_is_a_connection)
+{
+    const std::string address = known_address(GetParam());
+    test_socket sender(context_, ZMQ_PUSH);
+    sender.connect(address);
+    foreign_memory small(1);
+    foreign_memory large(10'000);
+    foreign_memory empty(0);
+    for (foreign_memory* memory : {&small, &large, &empty}) {
+        zmq_msg_t message;
+        memory->wrap(message);
+        ASSERT_NE(-1, zmq_msg_send(&message, sender, 0));
+    }
+    EXPECT_EQ(0, small.freed());
+    EXPECT_EQ(0, large.freed());
+    test_socket receiver(context_, ZMQ_PULL);
+    receiver.bind(address);
+    for (foreign_memory* memory : {&small, &large, &empty}) {
+        EXPECT_EQ(memory->content(), receiver.recv());
+        EXPECT_TRUE(memory->freed_once());
+    }
+}
+
+TEST_P(UnsentMessage, frees_small_foreign_memory_of_messages_that_are_never_sent)
+{
+    foreign_memory memory(1);
+    {
+        test_socket sender(context_, ZMQ_PUSH);
+        sender.set(ZMQ_LINGER, 0);
+        sender.connect(known_address(GetParam()));
+        zmq_msg_t message;
+        memory.wrap(message);
+        ASSERT_EQ(1, zmq_msg_send(&message, sender, 0));
+        EXPECT_EQ(0, memory.freed());
+    }
+    EXPECT_TRUE(memory.freed_once());
+}
+
+ZLINK_WIRE_TRANSPORTS(UnsentMessage);
+
 TEST(MessageProperties, tell_about_the_peer_on_tcp)
 {
     test_context context;
