@@ -3,10 +3,11 @@
 #
 # Installs what is missing, builds, and runs the tests in lanes.
 #
-#   scripts/test.sh [--quick] [--lane plain|asan|tsan|interop]... [--werror]
+#   scripts/test.sh [--quick] [--lane plain|interop|compat|asan|tsan]... [--werror]
 #
 # plain     all tests, Release, in build/
 # interop   against the genuine library, with the library of the plain lane
+# compat    the tests of pyzmq, and peers in Java, Go and Rust, with the library of the plain lane
 # asan      all tests with address and undefined-behaviour sanitizers, in build-asan/
 # tsan      all tests with the thread sanitizer, in build-tsan/
 #
@@ -22,17 +23,17 @@ while (($#)); do
         --quick) lanes=(plain); shift ;;
         --lane)
             case ${2:-} in
-                plain | asan | tsan | interop) lanes+=("$2") ;;
-                *) die "--lane needs plain, asan, tsan or interop" ;;
+                plain | interop | compat | asan | tsan) lanes+=("$2") ;;
+                *) die "--lane needs plain, interop, compat, asan or tsan" ;;
             esac
             shift 2
             ;;
         --werror) werror=ON; shift ;;
-        -h | --help) sed -n '4,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -h | --help) sed -n '4,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) die "unknown option $1" ;;
     esac
 done
-((${#lanes[@]})) || lanes=(plain interop asan tsan)
+((${#lanes[@]})) || lanes=(plain interop compat asan tsan)
 
 results_dir=$repo_dir/build/results
 failed_lanes=()
@@ -93,15 +94,28 @@ lane_tsan() {
     TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1 sanitizer_lane tsan thread
 }
 
-lane_interop() {
+# The library of the plain lane, if that has not been run.
+need_library() {
     if [[ ! -e $repo_dir/build/libzmq.so.5 || ! " ${lanes[*]} " == *" plain "* ]]; then
-        step "interop: building the library"
+        step "$1: building the library"
         configure "$repo_dir/build" -DCMAKE_BUILD_TYPE=Release -DZLINK_WERROR="$werror" &&
-            build "$repo_dir/build" libzmq || return 1
+            build "$repo_dir/build" libzmq
     fi
+}
+
+lane_interop() {
+    need_library interop || return 1
     step "interop: against the genuine library"
     run_logged test-interop timeout 900 "$repo_dir/tests/interop/run.sh" \
         --library "$repo_dir/build/libzmq.so.5" --junit-xml "$(junit interop)"
+}
+
+lane_compat() {
+    need_library compat || return 1
+    step "compat: real clients and independent peers"
+    run_logged test-compat timeout 1200 "$repo_dir/tests/compat/run.sh" \
+        --library "$repo_dir/build/libzmq.so.5" --junit "$results_dir" \
+        --only pyzmq-wheel pyzmq-draft jeromq zmq4 zmq.rs
 }
 
 need_packages

@@ -41,6 +41,7 @@ list_lanes() { lane_table | awk '{ name = $1; $1 = $2 = ""; sub(/^ +/, ""); prin
 need_tool() {
     has_command "$1" && return 0
     note "installing $2, which has the command $1"
+    apt_offers "$2" || run_logged apt-update as_root apt-get update || true
     run_logged "apt-$2" apt_install "$2" && has_command "$1" && return 0
     die "$1 is not here and could not be installed.
     Debian or Ubuntu:  apt-get install $2

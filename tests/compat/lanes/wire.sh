@@ -16,8 +16,13 @@ role_zmq4() {
     role_command=$work/wire-go/role
 }
 
+# The crate needs Rust 1.89. Debian has one that new under another name than `cargo`.
 role_zmqrs() {
-    need_tool cargo cargo "The crate needs Rust 1.89: https://rustup.rs"
+    local package=cargo
+    if ! has_command cargo && { apt_offers cargo-web || as_root apt-get update; } >/dev/null 2>&1; then
+        if apt_offers cargo-web; then package=cargo-web; fi
+    fi
+    need_tool cargo "$package" "The crate needs Rust 1.89: https://rustup.rs"
     run_logged wire-rust cargo build --release --locked --manifest-path "$compat_dir/wire/rust/Cargo.toml" \
         --target-dir "$work/wire-rust" || return 1
     role_command=$work/wire-rust/release/role
