@@ -3,8 +3,9 @@
 
 use bytes::Bytes;
 use std::error::Error;
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, BufReader};
-use zeromq::{Socket, SocketRecv, SocketSend, ZmqMessage};
+use zeromq::{Socket, SocketRecv, SocketSend, ZmqError, ZmqMessage};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
@@ -51,17 +52,24 @@ enum Role {
 }
 
 impl Role {
-    async fn send(&mut self, message: ZmqMessage) -> Outcome<()> {
-        match self {
-            Role::Push(s) => s.send(message).await?,
-            Role::Req(s) => s.send(message).await?,
-            Role::Rep(s) => s.send(message).await?,
-            Role::Pub(s) => s.send(message).await?,
-            Role::Dealer(s) => s.send(message).await?,
-            Role::Router(s) => s.send(message).await?,
-            Role::Pull(_) | Role::Sub(_) => return Err("cannot send".into()),
+    /// As long as there is no peer, this implementation gives messages back instead of waiting.
+    async fn send(&mut self, mut message: ZmqMessage) -> Outcome<()> {
+        loop {
+            let sent = match self {
+                Role::Push(s) => s.send(message).await,
+                Role::Req(s) => s.send(message).await,
+                Role::Rep(s) => s.send(message).await,
+                Role::Pub(s) => s.send(message).await,
+                Role::Dealer(s) => s.send(message).await,
+                Role::Router(s) => s.send(message).await,
+                Role::Pull(_) | Role::Sub(_) => return Err("cannot send".into()),
+            };
+            match sent {
+                Err(ZmqError::ReturnToSender { message: back, .. }) => message = back,
+                other => return Ok(other?),
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        Ok(())
     }
 
     async fn recv(&mut self) -> Outcome<ZmqMessage> {
