@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Jupyter kernel: its client is this process, the kernel another one, both on the library."""
 
+import time
 import asyncio
 
 import libraries
@@ -72,7 +73,11 @@ def test_input_goes_to_the_kernel(client):
 
 
 def test_heartbeat(client):
-    assert client.hb_channel.is_beating()
+    # A beat that takes longer than a second, on a busy machine, counts as missed until the next one.
+    deadline = time.monotonic() + READY_S
+    while not client.hb_channel.is_beating():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
 
 
 async def run_async():
