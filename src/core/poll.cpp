@@ -71,7 +71,7 @@ int poll_set::prepare_to_sleep(bool on_descriptors)
 {
     const auto drop_repeated = [](auto& list) { // a socket may be listed more than once
         std::ranges::sort(list);
-        list.erase(std::ranges::unique(list).begin(), list.end());
+        list.erase(std::unique(list.begin(), list.end()), list.end());
     };
     for (const socket_item& item : sockets_)
         if (!item.polled->gate())

@@ -33,7 +33,7 @@ proxy::proxy(socket& front, socket& back, socket* capture, socket* control)
     if (control)
         boxes_.push_back(&control->box());
     std::ranges::sort(boxes_);
-    boxes_.erase(std::ranges::unique(boxes_).begin(), boxes_.end());
+    boxes_.erase(std::unique(boxes_.begin(), boxes_.end()), boxes_.end());
 }
 
 int proxy::run()

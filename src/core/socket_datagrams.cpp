@@ -43,11 +43,12 @@ int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_ro
 
 int socket::end_datagrams(endpoint_role role, std::string_view text)
 {
-    const auto ended = std::ranges::stable_partition(datagrams_, [&](const datagram_endpoint& one) {
+    const auto stays = [&](const datagram_endpoint& one) {
         return one.role != role || (one.endpoint != text && one.as_given != text);
-    });
-    const std::vector<datagram_endpoint> ending(ended.begin(), ended.end());
-    datagrams_.erase(ended.begin(), ended.end());
+    };
+    const auto ended = std::stable_partition(datagrams_.begin(), datagrams_.end(), stays);
+    const std::vector<datagram_endpoint> ending(ended, datagrams_.end());
+    datagrams_.erase(ended, datagrams_.end());
     for (const datagram_endpoint& one : ending) {
         if (const auto pipe = one.pipe.lock(); pipe && !pipe->closed_here())
             close_pipe(*pipe, options_.linger_ms);
