@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Jupyter kernel: its client is this process, the kernel another one, both on the library."""
 
-import time
 import asyncio
+import time
 
 import libraries
 import pytest
