@@ -22,6 +22,7 @@ double pattern_factor(pattern value)
     switch (value) {
     case pattern::dealer_router:
         return 1.5;
+    case pattern::stream:
     case pattern::router_router:
         return 2.0;
     case pattern::router_router_poll:
@@ -54,6 +55,9 @@ const std::map<std::string, pattern>& pattern_names()
         {"router_router", pattern::router_router},
         {"router_router_poll", pattern::router_router_poll},
         {"req_rep", pattern::req_rep},
+        {"stream", pattern::stream},
+        {"client_server", pattern::client_server},
+        {"scatter_gather", pattern::scatter_gather},
     };
     return names;
 }
@@ -85,6 +89,11 @@ std::string_view name(transport value)
 std::string_view name(mode value)
 {
     return name_in(mode_names(), value);
+}
+
+bool exists(const cell& what)
+{
+    return what.pattern != pattern::stream || what.transport == transport::tcp;
 }
 
 bool is_round_trip(const cell& what)

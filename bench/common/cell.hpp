@@ -19,6 +19,9 @@ enum class pattern {
     router_router,
     router_router_poll, ///< router_router with zmq_poll before each receive
     req_rep,
+    stream,        ///< STREAM to STREAM: numbered records in a flow of bytes
+    client_server, ///< draft types, like the next
+    scatter_gather,
 };
 
 enum class transport { tcp, ipc, inproc };
@@ -44,6 +47,9 @@ const std::map<std::string, mode>& mode_names();
 std::string_view name(pattern value);
 std::string_view name(transport value);
 std::string_view name(mode value);
+
+/// False if the pattern knows nothing of the transport: STREAM is for tcp.
+bool exists(const cell& what);
 
 /// True if a cell is a sequence of round trips: every latency cell, and req_rep in either mode.
 bool is_round_trip(const cell& what);

@@ -126,6 +126,7 @@ run_record run_worker(const settings& chosen, std::vector<std::string> arguments
         record.line = line;
         record.fields = *fields;
     }
+    record.skipped = result.failure.empty() && record.fields.text("status") == "skipped";
     if (!result.failure.empty() || record.fields.text("status") != "ok") {
         record.failure = why_it_failed(result, record.fields);
     }

@@ -13,11 +13,14 @@ namespace zlink::bench::runner {
 struct run_record {
     std::size_t library = 0; ///< index into settings::libraries
     int number = 1;          ///< runs of different libraries with the same number are a pair
-    std::string failure;     ///< empty if the run succeeded
+    bool skipped = false;    ///< the library does not have what is to be measured
+    std::string failure;     ///< empty if the run succeeded; why it did not, or was skipped
     std::string line;        ///< the worker's JSON, or empty if it did not write any
     json_fields fields;      ///< the same, taken apart
 
     bool ok() const { return failure.empty(); }
+    bool failed() const { return !ok() && !skipped; }
+    const char* status() const { return ok() ? "ok" : skipped ? "skipped" : "failed"; }
 };
 
 struct cell_record {

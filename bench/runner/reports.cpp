@@ -58,10 +58,9 @@ std::string csv_quote(const std::string& text)
 
 std::string csv_row(const settings& chosen, const cell& what, const run_record& run)
 {
-    std::string row =
-        fmt::format("{},{},{},{},{},{},{}", name(what.pattern), name(what.transport),
-                    name(what.mode), what.size_bytes, csv_quote(chosen.libraries[run.library].name),
-                    run.number, run.ok() ? "ok" : "failed");
+    std::string row = fmt::format(
+        "{},{},{},{},{},{},{}", name(what.pattern), name(what.transport), name(what.mode),
+        what.size_bytes, csv_quote(chosen.libraries[run.library].name), run.number, run.status());
     for (const std::string& field : csv_fields()) {
         row += ',' + csv_quote(run.fields.text(field));
     }
@@ -100,7 +99,7 @@ std::string json_run(const settings& chosen, const cell& what, const run_record&
     return json_cell(what)
         .add("library", chosen.libraries[run.library].name)
         .add("run", run.number)
-        .add("status", run.ok() ? "ok" : "failed")
+        .add("status", run.status())
         .add("failure", run.failure)
         .add_raw("result", run.line.empty() ? "null" : run.line)
         .str();

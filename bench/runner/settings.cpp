@@ -98,7 +98,8 @@ void add_selection_options(CLI::App& app, selection& chosen)
                  "A small subset in less than a minute; the lists below override its parts");
     app.add_option("--pattern", chosen.patterns,
                    "Patterns: pair, pub_sub, push_pull, dealer_dealer, dealer_router, "
-                   "router_router, router_router_poll, req_rep (all)")
+                   "router_router, router_router_poll, req_rep, stream, client_server, "
+                   "scatter_gather (all)")
         ->delimiter(',')
         ->transform(names(pattern_names()));
     app.add_option("--transport", chosen.transports, "Transports: tcp, ipc, inproc (all)")
@@ -162,10 +163,12 @@ void drop_impossible(std::vector<cell>& cells, const passed_on& options)
 {
     const auto contexts = options.values.find("--contexts")->second;
     std::erase_if(cells, [&](const cell& what) {
-        return what.transport == transport::inproc && (options.two_processes || contexts == "2");
+        return !exists(what) ||
+               (what.transport == transport::inproc && (options.two_processes || contexts == "2"));
     });
     if (cells.empty()) {
-        throw CLI::ValidationError("nothing to measure: inproc needs one process and one context");
+        throw CLI::ValidationError("nothing to measure: inproc needs one process and one context, "
+                                   "stream is for tcp");
     }
 }
 

@@ -74,8 +74,15 @@ std::size_t failures_of(const cell_record& record, std::size_t library)
 {
     return static_cast<std::size_t>(
         std::count_if(record.runs.begin(), record.runs.end(), [library](const run_record& run) {
-            return run.library == library && !run.ok();
+            return run.library == library && run.failed();
         }));
+}
+
+bool is_skipped(const cell_record& record, std::size_t library)
+{
+    return std::any_of(record.runs.begin(), record.runs.end(), [library](const run_record& run) {
+        return run.library == library && run.skipped;
+    });
 }
 
 std::string short_number(double value, const std::string& unit)
@@ -94,6 +101,9 @@ std::string headline(const cell_record& record, std::size_t library, int runs)
     const std::size_t failures = failures_of(record, library);
     if (failures > 0) {
         return fmt::format("FAILED {}/{}", failures, runs);
+    }
+    if (is_skipped(record, library)) {
+        return "skipped";
     }
     const figure& first = figures_of(record.what).front();
     const auto values = values_of(record, library, first.field);

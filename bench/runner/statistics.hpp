@@ -39,6 +39,9 @@ std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
 /// Failed runs of one library.
 std::size_t failures_of(const cell_record& record, std::size_t library);
 
+/// Does the library not have what the cell measures?
+bool is_skipped(const cell_record& record, std::size_t library);
+
 /// "4.21 M" for rates, three significant digits for everything else.
 std::string short_number(double value, const std::string& unit);
 

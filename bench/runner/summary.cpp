@@ -43,6 +43,9 @@ std::string library_text(const cell_record& record, std::size_t library, int run
     if (const std::size_t failed = failures_of(record, library)) {
         return fmt::format("FAILED {} of {}", failed, runs);
     }
+    if (is_skipped(record, library)) {
+        return "skipped";
+    }
     if (record.what.mode == mode::throughput) {
         return with_spread(values_of(record, library, "messages_per_s"), "/s");
     }
@@ -188,7 +191,7 @@ std::vector<std::string> failures(const settings& chosen, const std::vector<cell
     std::vector<std::string> lines;
     for (const cell_record& record : records) {
         for (const run_record& run : record.runs) {
-            if (!run.ok()) {
+            if (run.failed()) {
                 lines.push_back(fmt::format("{}, {}, run {}: {}", title(record.what),
                                             chosen.libraries[run.library].name, run.number,
                                             run.failure));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/links.hpp"
 
+#define ZMQ_BUILD_DRAFT_API
+
 #include <fmt/format.h>
 #include <zmq.h>
 
@@ -21,7 +23,8 @@ struct link_plan {
 
 bool is_one_way(pattern value)
 {
-    return value == pattern::pub_sub || value == pattern::push_pull;
+    return value == pattern::pub_sub || value == pattern::push_pull ||
+           value == pattern::scatter_gather;
 }
 
 bool routers_on_both_sides(pattern value)
@@ -45,6 +48,12 @@ link_plan plan_for(pattern value)
         return {ZMQ_ROUTER, ZMQ_ROUTER, false};
     case pattern::req_rep:
         return {ZMQ_REQ, ZMQ_REP, false};
+    case pattern::stream:
+        return {ZMQ_STREAM, ZMQ_STREAM, false};
+    case pattern::client_server:
+        return {ZMQ_CLIENT, ZMQ_SERVER, false};
+    case pattern::scatter_gather:
+        return {ZMQ_SCATTER, ZMQ_GATHER, true};
     case pattern::pair:
         break;
     }
@@ -118,14 +127,30 @@ std::deque<socket> open_sockets(const settings& chosen, side mine, const context
     return sockets;
 }
 
+addressing addressing_for(const cell& what, side mine)
+{
+    switch (what.pattern) {
+    case pattern::router_router:
+    case pattern::router_router_poll:
+        return addressing::frame;
+    case pattern::dealer_router:
+        return mine == side::sink ? addressing::frame : addressing::none;
+    case pattern::stream:
+        return addressing::stream;
+    case pattern::client_server:
+        return mine == side::sink && is_round_trip(what) ? addressing::number : addressing::none;
+    default:
+        return addressing::none;
+    }
+}
+
 port_format format_for(const settings& chosen, side mine)
 {
     const bool symmetric = routers_on_both_sides(chosen.what.pattern);
     port_format format;
     format.size_bytes = chosen.what.size_bytes;
     format.api = chosen.api;
-    format.addressed =
-        symmetric || (chosen.what.pattern == pattern::dealer_router && mine == side::sink);
+    format.peers = addressing_for(chosen.what, mine);
     format.poll_before_receive = chosen.what.pattern == pattern::router_router_poll;
     format.peer_id = symmetric ? routing_id(other(mine)) : std::string();
     return format;
@@ -152,12 +177,33 @@ void announce(const socket& sender, const settings& chosen, control_channel& con
 
 } // namespace
 
+void require_socket_types(const settings& chosen)
+{
+    // A library without the draft API may have the types all the same, but connects them within a
+    // process only, and cannot answer a CLIENT.
+    const bool draft = chosen.what.pattern == pattern::client_server ||
+                       chosen.what.pattern == pattern::scatter_gather;
+    const bool works_without =
+        chosen.what.transport == transport::inproc &&
+        (chosen.what.pattern != pattern::client_server || !is_round_trip(chosen.what));
+    if (draft && !works_without && zmq_has("draft") != 1) {
+        throw unsupported("the library has no draft API");
+    }
+    const context owner(chosen.io_threads);
+    const link_plan plan = plan_for(chosen.what.pattern);
+    const socket sender(owner, plan.sender_type);
+    const socket receiver(owner, plan.receiver_type);
+}
+
 links::links(const settings& chosen, side mine, const context& owner, control_channel& control)
     : sockets_(open_sockets(chosen, mine, owner, control)),
       port_((mine == side::source ? sockets_.front() : sockets_.back()).handle(),
             (mine == side::source ? sockets_.back() : sockets_.front()).handle(),
             format_for(chosen, mine))
 {
+    if (chosen.what.pattern == pattern::stream) {
+        port_.meet_peer();
+    }
     // The other patterns block until there is a peer, and lose nothing.
     if (chosen.what.pattern != pattern::pub_sub && !routers_on_both_sides(chosen.what.pattern)) {
         return;

@@ -13,6 +13,9 @@ namespace zlink::bench::worker {
 /// Sequence number of messages that only find out whether a link is up. Receivers skip them.
 inline constexpr std::uint64_t probe_sequence = ~std::uint64_t{0};
 
+/// Throws `unsupported` if the library does not have what the cell needs.
+void require_socket_types(const settings& chosen);
+
 /// The sockets of one side, connected to those of the other.
 ///
 /// Most patterns use one socket per side. One-way patterns (PUB/SUB, PUSH/PULL) get a second pair

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "worker/links.hpp"
 #include "worker/measurement.hpp"
 #include "worker/peer_process.hpp"
 #include "worker/run_guard.hpp"
@@ -89,8 +90,11 @@ int measure(settings& chosen, char** argv)
 {
     run_guard guard(chosen);
     try {
+        require_socket_types(chosen);
         guard.succeed(chosen.two_processes ? measure_with_processes(chosen, argv, guard)
                                            : measure_with_threads(chosen, guard));
+    } catch (const unsupported& error) {
+        guard.fail("skipped", error.what());
     } catch (const std::exception& error) {
         guard.fail("error", error.what());
     }

@@ -24,6 +24,7 @@ namespace zlink::bench::worker {
 
 namespace {
 
+constexpr int exit_skipped = 0;
 constexpr int exit_error = 1;
 constexpr int exit_timeout = 124; // as timeout(1) does
 
@@ -36,6 +37,14 @@ int block_and_watch_signals()
     }
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int exit_status(std::string_view status)
+{
+    if (status == "skipped") {
+        return exit_skipped;
+    }
+    return status == "timeout" ? exit_timeout : exit_error;
 }
 
 std::string make_directory()
@@ -145,7 +154,7 @@ void run_guard::fail(std::string_view status, std::string_view reason)
     std::fflush(stdout);
     remove_directory();
     // Other threads may be stuck in the library, so nothing can be taken down in order.
-    _exit(status == "timeout" ? exit_timeout : exit_error);
+    _exit(exit_status(status));
 }
 
 void run_guard::remove_directory() const

@@ -36,7 +36,8 @@ public:
     /// Prints `line` as the result of the run, which is thereby decided.
     void succeed(std::string_view line);
 
-    /// Prints an error line and ends the process. `status` is "error" or "timeout".
+    /// Prints an error line and ends the process. `status` is "error", "timeout" or "skipped" (the
+    /// library does not have what is to be measured; that is no failure of the process).
     [[noreturn]] void fail(std::string_view status, std::string_view reason);
 
 private:

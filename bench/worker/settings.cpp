@@ -26,6 +26,9 @@ void add_cell_options(CLI::App& app, cell& what)
 /// Rules that concern more than one option.
 std::string contradiction(const settings& chosen, bool contexts_given)
 {
+    if (!exists(chosen.what)) {
+        return "stream is for tcp";
+    }
     if (chosen.what.transport == transport::inproc && chosen.two_processes) {
         return "inproc does not work between two processes";
     }

@@ -6,6 +6,7 @@
 #include <zmq.h>
 
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <utility>
 
@@ -32,6 +33,9 @@ context::~context()
 socket::socket(const context& owner, int type) : handle_(zmq_socket(owner.handle(), type))
 {
     if (handle_ == nullptr) {
+        if (zmq_errno() == EINVAL) {
+            throw unsupported(fmt::format("the library has no sockets of type {}", type));
+        }
         throw_zmq_error("zmq_socket");
     }
     set(ZMQ_LINGER, 0);

@@ -12,6 +12,11 @@ struct failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
+/// The library does not have what is to be measured.
+struct unsupported : failure {
+    using failure::failure;
+};
+
 /// Throws a failure that names the call and the library's current error.
 [[noreturn]] void throw_zmq_error(std::string_view call);
 
@@ -41,6 +46,7 @@ private:
 /// Owns a socket. ZMQ_LINGER is 0, since everything of interest has arrived by the time it closes.
 class socket {
 public:
+    /// Throws `unsupported` if the library does not know the type.
     socket(const context& owner, int type);
     ~socket();
     socket(socket&& other) noexcept;
