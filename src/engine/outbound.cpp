@@ -387,7 +387,6 @@ outbound::outcome outbound::drain_locked(int batches)
             result.state = status::pending;
             break;
         }
-        rest_expected_ = false;
         counted_until_ = queue.send_position() + batch.bytes;
         result.wake_producer |= from_.flow.set_taken(batch.messages + passed_by_);
         const transport::io_result written =
@@ -398,6 +397,8 @@ outbound::outcome outbound::drain_locked(int batches)
             break;
         }
         queue.sent(written.bytes);
+        if (written.bytes != 0)
+            rest_expected_ = false; // it was first
         if (written.bytes < batch.bytes) {
             result.state = status::blocked;
             break;

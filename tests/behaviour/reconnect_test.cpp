@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peers that come late, go away and come back; unbind and disconnect.
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -131,6 +132,42 @@ TEST_P(Reconnect, several_clients_find_a_restarted_server)
 }
 
 ZLINK_WIRE_TRANSPORTS(Reconnect);
+
+void shake_hands_as_pull(raw_peer& peer)
+{
+    std::string greeting(64, '\0');
+    greeting.replace(0, 12, std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\0", 12));
+    greeting.replace(12, 4, "NULL");
+    peer.send(greeting + std::string("\4\x1a\5READY\13Socket-Type\0\0\0\4PULL", 28));
+    peer.recv(greeting.size());
+    peer.recv(static_cast<unsigned char>(peer.recv(2)[1]));
+}
+
+// The peer is stuck: the connection has taken a part of a message and takes nothing more.
+TEST(ReconnectAfterBreak, begins_with_a_whole_message)
+{
+    test_context context;
+    raw_listener listener;
+    test_socket sender(context, ZMQ_PUSH);
+    reconnect_quickly(sender);
+    sender.set(ZMQ_SNDHWM, 10);
+    sender.set(ZMQ_SNDTIMEO, 100); // taken nothing for so long: stuck
+    sender.connect(listener.endpoint());
+    raw_peer first = listener.accept();
+    shake_hands_as_pull(first);
+    sender.send("hello");
+    EXPECT_EQ(first.recv(7), std::string("\0\5hello", 7));
+    const std::string block(100'000, 'x');
+    while (zmq_send(sender, block.data(), block.size(), 0) != -1) {
+    }
+    first.abort();
+    raw_peer second = listener.accept();
+    shake_hands_as_pull(second);
+    for (int i = 0; i < 3; ++i) {
+        ASSERT_EQ(second.recv(9), std::string("\2\0\0\0\0\0\1\x86\xa0", 9)) << i;
+        ASSERT_TRUE(second.recv(block.size()) == block) << i;
+    }
+}
 
 TEST(ReconnectInterval, of_minus_one_gives_up_after_the_first_failure)
 {
