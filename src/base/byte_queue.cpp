@@ -351,4 +351,31 @@ void byte_queue::unsend() noexcept
     send_at_ = read_;
 }
 
+std::uint64_t byte_queue::skip_to_border() noexcept
+{
+    if (at_boundary())
+        return 0;
+    limit_ = published_position();
+    std::uint64_t messages = published_messages();
+    for (std::uint64_t position = send_position(); position != limit_; position = send_position()) {
+        const std::uint64_t end = send_->end.load(std::memory_order_relaxed);
+        if (position != end) {
+            send_at_ += std::min(end, limit_) - position;
+            continue;
+        }
+        const segment* const passed = send_;
+        send_ = passed->next.load(std::memory_order_acquire);
+        send_at_ = send_->data;
+        if (passed->ends_message) {
+            messages = passed->messages_at_end;
+            break;
+        }
+    }
+    release_until(send_);
+    read_ = read_end_ = send_at_;
+    if (send_position() == send_->end.load(std::memory_order_relaxed))
+        release_finished_body();
+    return messages;
+}
+
 } // namespace zlink::base

@@ -199,6 +199,10 @@ public:
     bool at_boundary() const noexcept { return send_ == head_ && send_at_ == read_; }
     /// Puts the send cursor back to read_begin().
     void unsend() noexcept;
+    /// Drops what was begun with sent(), up to a border between messages: the next one that is
+    /// known, which may be some messages later. Returns how many messages end there, in total; 0 if
+    /// nothing was begun.
+    std::uint64_t skip_to_border() noexcept;
 
 private:
     static constexpr std::uint64_t asleep_bit = 1;

@@ -60,6 +60,10 @@ bool pipe_end::write(const frame& part) noexcept
     if (out_conflates_) [[unlikely]]
         return write_newest(part);
     base::byte_queue& queue = out_->queue;
+    if (out_is_plain_ && part.size == 0) [[unlikely]] {
+        in_message_ = part.more();
+        return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
+    }
     bool written = false;
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
         return written;
@@ -71,7 +75,7 @@ bool pipe_end::write(const frame& part) noexcept
         in_message_ = false;
         return false;
     }
-    const std::size_t header = zmtp3::encode_header(at, part.flags, part.size);
+    const std::size_t header = encode_header(at, part);
     if (inlined) {
         if (part.size) // memcpy must not see null
             std::memcpy(at + header, part.data, part.size);
@@ -96,6 +100,12 @@ bool pipe_end::keeps_waiting(const frame& part) const noexcept
 {
     return part.owner->user_owned && part.size != 0 &&
            out_->stalled.load(std::memory_order_relaxed);
+}
+
+// Returns the size of the header.
+std::size_t pipe_end::encode_header(std::byte* at, const frame& part) const noexcept
+{
+    return out_is_plain_ ? 0 : zmtp3::encode_header(at, part.flags, part.size);
 }
 
 bool pipe_end::commit() noexcept
@@ -164,7 +174,7 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
     if (!deferred_ && !out_->queue.consumer_asleep())
         return false;
     std::byte header[zmtp3::long_header_bytes];
-    const std::size_t header_bytes = zmtp3::encode_header(header, part.flags, part.size);
+    const std::size_t header_bytes = encode_header(header, part);
     const iovec pieces[2] = {{header, header_bytes},
                              {const_cast<std::byte*>(part.data), part.size}};
     std::size_t sent = other_->write_through(pieces);

@@ -101,6 +101,9 @@ public:
         out_conflates_ = out;
         in_conflates_ = in;
     }
+    /// What is written are plain bytes: messages without frame headers, whose borders nobody needs.
+    /// Before the first message.
+    void write_plain_bytes() noexcept { out_is_plain_ = true; }
     void set_limits(int out_messages, int in_messages) noexcept
     {
         out_->flow.set_producer_limit(out_conflates_ ? 0 : out_messages);
@@ -212,7 +215,7 @@ public:
     void on_closed(int linger_ms) noexcept override;
 
 private:
-    bool write_body(const frame& part, std::size_t header_bytes) noexcept;
+    std::size_t encode_header(std::byte* at, const frame& part) const noexcept;
     bool append_shared(const frame& part) noexcept;
     bool keeps_waiting(const frame& part) const noexcept;
     bool try_write_through(const frame& part, bool& written) noexcept;
@@ -250,6 +253,7 @@ private:
     bool closed_ = false;
     std::string farewell_; ///< the last message to the other end
     int farewell_to_ = -1; ///< the type of its socket
+    bool out_is_plain_ = false;
     bool out_conflates_ = false;
     bool in_conflates_ = false;
 

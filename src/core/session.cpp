@@ -103,6 +103,8 @@ std::shared_ptr<pipe_end> session::make_pipe()
     channels_ = std::make_shared<channel_pair>();
     socket_end_ = std::make_shared<pipe_end>(channels_, true, link_->box);
     socket_end_->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
+    if (is_raw())
+        socket_end_->write_plain_bytes();
     socket_end_->set_limits(options_->send_hwm, options_->receive_hwm);
     socket_end_->set_other_end(shared_from_this());
     socket_end_->connected_side = dialer_ != nullptr;

@@ -548,6 +548,7 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
     sender_.set_other_end(std::make_shared<direct_peer>(outbound_));
     const std::size_t chunk_bytes = 1 + random_() % 10'000;
     engine::raw_inbound inbound(in_channels_->a_to_b, chunk_bytes);
+    sender_.write_plain_bytes();
     outbound_.attach(stream_, {}, engine::raw_encoding());
     std::string expected;
     std::string got;

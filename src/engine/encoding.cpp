@@ -46,9 +46,7 @@ encoding zmtp1_encoding() noexcept
 
 encoding raw_encoding() noexcept
 {
-    return {.translate = [](write_batch& out, const queued_frame& frame,
-                            const void*) { out.append_body(frame.body, frame.owner); },
-            .headless = true};
+    return {.frames = false};
 }
 
 } // namespace zlink::engine

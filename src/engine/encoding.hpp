@@ -26,8 +26,8 @@ struct encoding {
 
     function translate = nullptr; ///< null: as they lie in the channel
     const void* context = nullptr;
-    bool headless = false; ///< the bodies are sent, and nothing else
-    bool batches = true;   ///< the sending thread may collect what follows quickly
+    bool batches = true; ///< the sending thread may collect what follows quickly
+    bool frames = true;  ///< false: the channel holds the bytes that are to be sent, no headers
 
     explicit operator bool() const noexcept { return translate != nullptr; }
 };
@@ -50,7 +50,7 @@ inline constexpr std::byte subscription_to_all_of_zmtp1[] = {std::byte{2}, std::
 
 /// Messages to a peer of ZMTP 1.0.
 encoding zmtp1_encoding() noexcept;
-/// The bytes of messages, for a peer that knows nothing of frames.
+/// A channel of plain bytes, for a peer that knows nothing of frames.
 encoding raw_encoding() noexcept;
 
 } // namespace zlink::engine

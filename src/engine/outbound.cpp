@@ -56,8 +56,10 @@ void outbound::detach()
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     if (encoding_)
         batch_.clear();
-    else
+    else if (encoding_.frames)
         drop_partial_message();
+    else
+        wake_producer_ |= from_.flow.set_taken(from_.queue.skip_to_border() + passed_by_);
     rest_is_void_ |= std::exchange(rest_expected_, false);
     drop_void_rest();
 }
@@ -172,15 +174,11 @@ std::size_t outbound::write_through(const iovec (&frame)[2])
 {
     base::byte_queue& queue = from_.queue;
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || (encoding_ && !encoding_.headless) || !batch_.empty() ||
-        !control_.empty() || staged_sent_ != staged_.size())
+    if (!to_ || blocked_ || encoding_ || !control_.empty() || staged_sent_ != staged_.size())
         return 0;
     if (on_duty_ ? queue.send_position() != queue.published_position() : !queue.wake())
         return 0;
-    transport::io_result result =
-        encoding_.headless ? to_->write_some(frame + 1, 1) : to_->write_some(frame, 2);
-    if (encoding_.headless && result.bytes != 0)
-        result.bytes += frame[0].iov_len; // as if
+    const transport::io_result result = to_->write_some(frame, 2);
     const std::size_t total = frame[0].iov_len + frame[1].iov_len;
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
     // wakes the consumer as any other; a broken connection is found by the next write.
