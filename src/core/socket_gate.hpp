@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/asymmetric_mutex.hpp"
 #include "base/mailbox.hpp"
 #include "base/waiter.hpp"
 
@@ -88,7 +89,7 @@ private:
     }
     bool watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
 
-    std::mutex mutex_;
+    base::asymmetric_mutex mutex_;
     std::atomic<unsigned> queued_{0}; ///< threads that want a turn now
     unsigned contended_ = 0;          ///< ends of turns while others wanted one
     turn* current_ = nullptr;         ///< of the thread that holds the mutex
