@@ -81,6 +81,8 @@ public:
     virtual std::uint32_t newest_peer() const noexcept { return 0; }
     /// Lets go of the peer with this routing id.
     virtual int drop_peer(std::uint32_t routing_id);
+    /// Does it send each message to many peers?
+    virtual bool fans_out() const noexcept { return false; }
     /// For I/O threads; null if the type does not subscribe.
     virtual std::shared_ptr<subscription_source> subscriptions() { return nullptr; }
     /// ZMQ_LINGER of a new socket, unless the context says otherwise.

@@ -25,6 +25,7 @@ class pipe_peer {
 public:
     struct wake_result {
         bool deferred = false; ///< the caller shall batch: call on_flush() when a batch is full
+        bool handed_over = false; ///< others write it; the caller may call on_flush() for room
         bool has_room = false; ///< the caller waits for room, and there is some now
     };
 
@@ -126,7 +127,8 @@ public:
     /// The same, without asking for an event.
     bool has_room() noexcept
     {
-        return !other_closed_ && (out_->flow.has_room() || (deferred_ && flush_for_room()));
+        return !other_closed_ && (out_->flow.has_room() ||
+                                  ((deferred_ || handed_over_) && flush_for_room()));
     }
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
@@ -226,6 +228,7 @@ private:
     {
         deferred_bytes_ = 0;
         deferred_ = result.deferred;
+        handed_over_ = result.handed_over;
         if (result.has_room)
             notify(writable);
     }
@@ -246,6 +249,7 @@ private:
     std::shared_ptr<base::mailbox> box_;
     metadata_ref properties_;
     bool deferred_ = false; ///< this end has to flush what it commits, see wake_result
+    bool handed_over_ = false; ///< another thread writes it, see wake_result
     std::size_t deferred_bytes_ = 0;
     bool in_message_ = false; ///< a part with flag_more was written last
     bool other_closed_ = false;

@@ -28,6 +28,9 @@ constexpr int reads_per_turn = 16;
 // that too, where one processor has run both ends; on_pause() tells.
 constexpr std::chrono::nanoseconds quick_wake{3'000};
 constexpr unsigned quick_wakes_until_batching = 3;
+// A socket that could send to many connections and wakes one only so often in a row has only that
+// one to send to.
+constexpr unsigned wakes_until_single = 16;
 // How long the end of such a batch may wait for the I/O thread, at first and after a long burst: a
 // sending thread that goes on and on does not want to be disturbed often.
 constexpr std::chrono::microseconds shortest_collect_interval{50};
@@ -78,7 +81,8 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
       stream_(std::move(accepted)),
-      was_accepted_(true)
+      was_accepted_(true),
+      pace_(link_->pace)
 {
     ++thread_.load();
 }
@@ -91,7 +95,8 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       link_(std::move(link)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
-      dialer_(std::make_shared<dialer>(io_, scheme, std::move(address), options_))
+      dialer_(std::make_shared<dialer>(io_, scheme, std::move(address), options_)),
+      pace_(link_->pace)
 {
     ++thread_.load();
 }
@@ -453,6 +458,14 @@ void session::tell_of_loss(bool made_again)
 pipe_peer::wake_result session::on_readable() noexcept
 {
     const auto now = base::steady_clock::now();
+    const way how = pace_ ? choose_way(now) : way::as_usual;
+    if (how == way::hand_over) {
+        pace_->last_wake = now;
+        thread_.hand_over(*this, shared_from_this());
+        return {.handed_over = true};
+    }
+    if (how == way::direct)
+        return write_directly();
     quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
     if (quick_wakes_ >= quick_wakes_until_batching) {
         last_wake_ = now;
@@ -463,9 +476,35 @@ pipe_peer::wake_result session::on_readable() noexcept
         post(&session::drain);
         return wake_result{};
     }
+    return write_directly();
+}
+
+pipe_peer::wake_result session::write_directly() noexcept
+{
     const wake_result result = after_direct(writer().drain_directly());
     last_wake_ = base::steady_clock::now();
+    if (pace_)
+        pace_->last_wake = last_wake_;
     return result;
+}
+
+// A message to many: after a pause the first few connections are written to at once. While messages
+// follow each other quickly, or if there are more connections than that, the I/O threads write: to
+// each of them all that has come since the last time.
+session::way session::choose_way(base::steady_clock::time_point now) noexcept
+{
+    fan_out_pace& pace = *pace_;
+    const std::uint64_t committed = writer().committed_messages();
+    const bool alone = committed - std::exchange(committed_at_wake_, committed) <= 1;
+    pace.in_a_row = std::exchange(pace.last_woken, this) == this ? pace.in_a_row + 1 : 0;
+    if ((alone && now - pace.last_wake >= quick_wake) || pace.in_a_row >= wakes_until_single)
+        pace.direct_left = fan_out_pace::direct_writes;
+    if (pace.direct_left == fan_out_pace::direct_writes && pace.in_a_row != 0)
+        return way::as_usual; // there is only this one, it seems
+    if (pace.direct_left == 0)
+        return way::hand_over;
+    --pace.direct_left;
+    return way::direct;
 }
 
 pipe_peer::wake_result session::on_flush() noexcept
@@ -491,8 +530,10 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
     case status::idle:
     case status::detached:
         break;
-    case status::blocked:
     case status::pending:
+        result.handed_over = pace_ != nullptr;
+        [[fallthrough]];
+    case status::blocked:
     case status::failed:
         post(&session::drain);
         break;

@@ -31,6 +31,7 @@ namespace zlink::core {
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
                       public engine::inbound::command_handler,
+                      public runtime::errand,
                       public std::enable_shared_from_this<session> {
 public:
     /// For a connection that was accepted.
@@ -69,6 +70,9 @@ public:
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     std::size_t write_through(const iovec (&frame)[2]) noexcept override;
 
+    // runtime::errand
+    void run() override { drain(); }
+
     // engine::inbound::command_handler
     void on_command(std::span<const std::byte> body) override;
 
@@ -101,6 +105,9 @@ private:
     void send_ping();
 
     void drain();
+    enum class way : std::uint8_t { as_usual, direct, hand_over };
+    wake_result write_directly() noexcept;
+    way choose_way(base::steady_clock::time_point now) noexcept;
     wake_result after_direct(engine::outbound::outcome outcome) noexcept;
     void begin_collecting();
     void schedule_collecting();
@@ -198,6 +205,8 @@ private:
     unsigned wait_count_ = 0; ///< waits from before a lending are told apart by it
 
     // touched by the socket's thread only
+    const std::shared_ptr<fan_out_pace> pace_; ///< null if its socket does not send to many
+    std::uint64_t committed_at_wake_ = 0;      ///< messages
     base::steady_clock::time_point last_wake_{};
     unsigned quick_wakes_ = 0;
 };

@@ -42,6 +42,8 @@ socket::socket(context& owner, const pattern_row& row, socket_options defaults,
         options_.linger_ms = pattern_->default_linger_ms();
     link_->box = box_;
     link_->subscriptions = pattern_->subscriptions();
+    if (pattern_->fans_out())
+        link_->pace = std::make_shared<fan_out_pace>();
     link_->context_hold = std::move(context_hold);
 }
 

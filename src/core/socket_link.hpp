@@ -5,6 +5,7 @@
 #include "core/monitor.hpp"
 #include "core/options.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -23,10 +24,22 @@ public:
                           const std::function<void()>& then) = 0;
 };
 
+/// How a socket writes that sends each message to several connections: see session::on_readable().
+/// Thread safety: the socket's thread only.
+struct fan_out_pace {
+    /// So many connections are written to by the sending thread after a pause.
+    static constexpr unsigned direct_writes = 4;
+    std::chrono::steady_clock::time_point last_wake{};
+    const void* last_woken = nullptr; ///< the connection
+    unsigned in_a_row = 0;            ///< times it was the same one
+    unsigned direct_left = direct_writes;
+};
+
 /// What I/O objects know of the socket they work for. Outlives the socket.
 struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
+    std::shared_ptr<fan_out_pace> pace; ///< of types that send a message to many; else null
     monitor events; ///< where to tell what happens to connections
     /// Counted by the context: it is terminated when no socket and no I/O object is left.
     std::shared_ptr<void> context_hold;

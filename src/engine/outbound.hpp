@@ -74,6 +74,8 @@ public:
     /// possible now, nothing was done. If not all was taken the caller appends the rest to the
     /// queue, as a continuation, and commits it.
     std::size_t write_through(const iovec (&frame)[2]);
+    /// Sending thread. How many messages it has committed so far.
+    std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
     /// I/O thread. Is everything written that was committed so far?
     bool drained();
     int error() const noexcept { return error_; }

@@ -2,6 +2,7 @@
 #include "runtime/io_thread.hpp"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <csignal>
 #include <sched.h>
 #include <sys/resource.h>
@@ -9,6 +10,9 @@
 namespace zlink::runtime {
 
 namespace {
+
+// So many errands before others on the I/O thread are served.
+constexpr int errands_per_turn = 64;
 
 // What the system refuses is left as it is: these are wishes.
 void pin(const thread_settings& settings)
@@ -42,6 +46,13 @@ void schedule(const thread_settings& settings)
 }
 
 } // namespace
+
+io_thread::~io_thread()
+{
+    stop();
+    while (errand* const left = next_errand())
+        left->keep_alive_.reset(); // may be the end of it
+}
 
 int io_thread::start(int index, const thread_settings& settings)
 {
@@ -82,6 +93,62 @@ void io_thread::stop() noexcept
     io_.stop();
     pthread_join(thread_, nullptr);
     running_ = false;
+}
+
+void io_thread::hand_over(errand& what, std::shared_ptr<void> owner)
+{
+    // Who finds it queued has come before the thread takes the mark away, which is before it runs.
+    if (what.queued_.exchange(true, std::memory_order_acq_rel))
+        return;
+    what.keep_alive_ = std::move(owner);
+    errand* newest = handed_over_.load(std::memory_order_relaxed);
+    do
+        what.next_ = newest;
+    while (!handed_over_.compare_exchange_weak(newest, &what, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed));
+    if (!newest)
+        boost::asio::post(io_, [this] { run_errands(); });
+}
+
+// The next to be done; null if there is none.
+errand* io_thread::next_errand() noexcept
+{
+    if (!taken_) {
+        errand* newest = handed_over_.exchange(nullptr, std::memory_order_acq_rel);
+        while (newest) {
+            errand* const older = newest->next_;
+            newest->next_ = taken_;
+            taken_ = newest;
+            newest = older;
+        }
+    }
+    errand* const next = taken_;
+    if (next)
+        taken_ = next->next_;
+    return next;
+}
+
+void io_thread::run_errands() noexcept
+{
+    for (int done = 0; done < errands_per_turn; ++done) {
+        errand* const next = next_errand();
+        if (!next)
+            return;
+        const std::shared_ptr<void> owner = std::move(next->keep_alive_);
+        next->queued_.exchange(false, std::memory_order_acq_rel);
+        try {
+            next->run();
+        } catch (...) {
+            // As in run().
+        }
+    }
+    if (continuing_)
+        return;
+    continuing_ = true;
+    boost::asio::post(io_, [this] {
+        continuing_ = false;
+        run_errands();
+    });
 }
 
 int io_pool::start(int threads, const thread_settings& settings)

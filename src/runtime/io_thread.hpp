@@ -20,12 +20,31 @@ struct thread_settings {
     std::string name_prefix;
 };
 
+/// Something an I/O thread is asked to do again and again. It is queued at most once at a time.
+class errand {
+public:
+    virtual ~errand() = default;
+    /// In the I/O thread.
+    virtual void run() = 0;
+
+protected:
+    errand() = default;
+    errand(const errand&) = delete;
+    errand& operator=(const errand&) = delete;
+
+private:
+    friend class io_thread;
+    errand* next_ = nullptr;
+    std::atomic<bool> queued_{false};
+    std::shared_ptr<void> keep_alive_; ///< while queued
+};
+
 /// One thread running one I/O context. Objects belong to the thread of their I/O context.
 /// Thread safety: post through context(); start and stop from outside.
 class io_thread {
 public:
     io_thread() : io_(1), work_(io_.get_executor()) {}
-    ~io_thread() { stop(); }
+    ~io_thread();
     io_thread(const io_thread&) = delete;
     io_thread& operator=(const io_thread&) = delete;
 
@@ -35,15 +54,24 @@ public:
     void stop() noexcept;
 
     boost::asio::io_context& context() noexcept { return io_; }
+    /// Any thread: has `what` run soon, after all that the caller has done so far; `owner` keeps it
+    /// alive. The thread is woken once for all that is handed over until it comes to it.
+    void hand_over(errand& what, std::shared_ptr<void> owner);
+
     /// Connections and listeners living here.
     std::atomic<int>& load() noexcept { return load_; }
 
 private:
     static void* run(void* self);
+    void run_errands() noexcept;
+    errand* next_errand() noexcept;
 
     boost::asio::io_context io_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     std::atomic<int> load_{0};
+    std::atomic<errand*> handed_over_{nullptr}; ///< the newest first
+    errand* taken_ = nullptr;                   ///< by this thread, the oldest first
+    bool continuing_ = false;                   ///< the rest of them is to be done later
     thread_settings settings_;
     std::string name_;
     pthread_t thread_{};

@@ -60,6 +60,7 @@ public:
     int receive(core::frame&) override { return ENOTSUP; }
     void received() override {}
     bool can_send() override { return true; }
+    bool fans_out() const noexcept override { return true; }
     bool can_receive() override { return false; }
 
     int set_option(int id, const void* value, std::size_t bytes) override
@@ -131,6 +132,8 @@ private:
         bool full = false;
         const auto add = [&](const members& from) {
             for (core::pipe_end* pipe : from) {
+                if (full && no_drop_)
+                    return; // it must wait: for one after the other
                 if (no_drop_ ? pipe->can_write() : pipe->has_room())
                     chosen_.push_back(pipe);
                 else

@@ -161,6 +161,8 @@ int xpub::choose_subscribers(const core::frame& part)
     chosen_.clear();
     bool full = false;
     for_each_addressee(part, [&](std::uint32_t number) {
+        if (full && no_drop_)
+            return; // it must wait: for one after the other
         core::pipe_end* const pipe = pipes_[number].pipe;
         if (no_drop_ ? pipe->can_write() : pipe->has_room())
             chosen_.push_back(pipe);
