@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace zlink::base {
 
@@ -100,7 +101,7 @@ void byte_queue::open_tail(segment* view, std::byte* at) noexcept
     seal_tail();
     view->data = write_ = at;
     view->start = position;
-    view->is_body = view->is_continuation = view->ends_message = false;
+    view->is_body = view->is_continuation = view->ends_message = view->is_shared = false;
     view->next.store(nullptr, std::memory_order_relaxed);
     view->end.store(open_end, std::memory_order_relaxed);
     tail_->next.store(view, std::memory_order_release);
@@ -108,8 +109,56 @@ void byte_queue::open_tail(segment* view, std::byte* at) noexcept
     tail_open_ = true;
 }
 
+// The stream goes on in memory of the queue's own.
+std::byte* byte_queue::reserve_behind_shared(std::size_t bytes) noexcept
+{
+    const bool fits = chunk_ && static_cast<std::size_t>(own_end_ - own_write_) >= bytes;
+    segment* const view = fits ? take_bare() : take_with_chunk(bytes);
+    if (!view)
+        return nullptr;
+    if (fits) {
+        chunk_->add_reference();
+        view->owner = chunk_;
+        open_tail(view, own_write_);
+        chunk_end_ = own_end_;
+    } else {
+        buffer* const chunk = view->owner;
+        chunk->add_reference();
+        open_tail(view, chunk->data);
+        if (chunk_)
+            chunk_->drop_reference();
+        chunk_ = chunk;
+        chunk_end_ = chunk->data + chunk->capacity_bytes;
+    }
+    tail_shared_ = false;
+    return write_;
+}
+
+bool byte_queue::append_shared(buffer* chunk, std::byte* at, std::size_t bytes) noexcept
+{
+    if (!tail_shared_ || write_ != at || tail_->owner != chunk) {
+        segment* const view = take_bare();
+        if (!view)
+            return false;
+        if (!tail_shared_) {
+            own_write_ = write_;
+            own_end_ = chunk_end_;
+        }
+        chunk->add_reference();
+        view->owner = chunk;
+        open_tail(view, at);
+        view->is_shared = true;
+        tail_shared_ = true;
+    }
+    write_ += bytes;
+    chunk_end_ = write_; // nothing may be written there
+    return true;
+}
+
 std::byte* byte_queue::reserve_slow(std::size_t bytes, std::size_t keep) noexcept
 {
+    if (tail_shared_)
+        return reserve_behind_shared(bytes);
     if (!tail_open_ && chunk_ && room() >= bytes) {
         // Behind a body: the stream goes on in the same chunk.
         segment* view = take_bare();
@@ -167,7 +216,7 @@ bool byte_queue::append(buffer* owner, const std::byte* data, std::size_t bytes,
     segment* body = take_bare();
     if (!body)
         return false;
-    std::byte* const resume_at = write_;
+    std::byte* const resume_at = tail_shared_ ? own_write_ : write_;
     body->owner = owner;
     open_tail(body, const_cast<std::byte*>(data));
     body->is_body = true;
@@ -176,6 +225,8 @@ bool byte_queue::append(buffer* owner, const std::byte* data, std::size_t bytes,
     body->end.store(body->start + bytes, std::memory_order_relaxed);
     tail_open_ = false;
     write_ = resume_at;
+    if (std::exchange(tail_shared_, false))
+        chunk_end_ = own_end_;
     return true;
 }
 
@@ -214,6 +265,7 @@ void byte_queue::rollback() noexcept
         chunk_->drop_reference();
     chunk_ = nullptr;
     write_ = chunk_end_ = committed_write_ = nullptr;
+    tail_shared_ = false;
 }
 
 // --- consumer ----------------------------------------------------------------------------------
@@ -232,7 +284,7 @@ void byte_queue::release(segment* passed) noexcept
     if (passed == &root_)
         return;
     if (passed->owner) {
-        if (!passed->is_body && passed->owner->unique() &&
+        if (!passed->is_body && !passed->is_shared && passed->owner->unique() &&
             returned_chunks_.load(std::memory_order_relaxed) < kept_chunks) {
             returned_chunks_.fetch_add(1, std::memory_order_relaxed);
             returned_with_chunk_.push(passed);

@@ -43,6 +43,7 @@ public:
         std::uint64_t messages_at_end = 0; ///< whole messages committed up to `end`
         bool ends_message = false;         ///< `end` is a message boundary
         bool is_body = false;              ///< one whole frame body (or the rest of one)
+        bool is_shared = false;            ///< in memory that several queues refer to
         bool is_continuation = false;      ///< begins inside a frame: the rest of a body
         segment* next_returned = nullptr;
     };
@@ -76,6 +77,9 @@ public:
     /// (on failure it stays with the caller).
     bool append(buffer* owner, const std::byte* data, std::size_t bytes,
                 bool continuation = false) noexcept;
+    /// Appends bytes that lie in a chunk several queues share (the queue takes a reference of its
+    /// own). What follows them there may be appended next, and makes one run with them.
+    bool append_shared(buffer* chunk, std::byte* at, std::size_t bytes) noexcept;
     /// Publishes all that was appended, as `messages` more messages. True if the consumer was
     /// asleep: it is awake now, and the caller has to see to it that it runs.
     bool commit(std::uint64_t messages) noexcept
@@ -215,6 +219,7 @@ private:
                           : tail_->end.load(std::memory_order_relaxed);
     }
     std::byte* reserve_slow(std::size_t bytes, std::size_t keep) noexcept;
+    std::byte* reserve_behind_shared(std::size_t bytes) noexcept;
     bool load_slow() noexcept;
     void close_body(std::uint64_t messages) noexcept;
     void seal_tail() noexcept;
@@ -256,6 +261,9 @@ private:
     std::byte* committed_write_ = nullptr;
     std::uint64_t committed_position_ = 0;
     buffer* chunk_ = nullptr;
+    bool tail_shared_ = false;       ///< the open tail is no view of chunk_; these wait meanwhile:
+    std::byte* own_write_ = nullptr; ///< write_ and
+    std::byte* own_end_ = nullptr;   ///< chunk_end_
     segment* spare_bare_ = nullptr;
     segment* spare_with_chunk_ = nullptr;
     std::size_t next_chunk_bytes_ = first_chunk_bytes;

@@ -3,6 +3,7 @@
 
 #include "base/flow.hpp"
 #include "base/mailbox.hpp"
+#include "core/fan_out_log.hpp"
 #include "core/frame.hpp"
 #include "core/metadata.hpp"
 
@@ -133,6 +134,16 @@ public:
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
     bool write(const frame& part) noexcept;
+    /// Writes a whole message that lies in a log already.
+    bool write_logged(const fan_out_log::entry& message) noexcept
+    {
+        if (!out_->queue.append_shared(message.chunk, message.at, message.bytes))
+            return false;
+        deferred_bytes_ += message.bytes;
+        return commit();
+    }
+    /// Must each message be written on its own?
+    bool replaces_messages() const noexcept { return out_conflates_; }
     /// Sees to it that what was written is on its way: the thread is going to sleep.
     void flush_before_sleep() noexcept
     {

@@ -31,6 +31,9 @@ constexpr unsigned quick_wakes_until_batching = 3;
 // A socket that could send to many connections and wakes one only so often in a row has only that
 // one to send to.
 constexpr unsigned wakes_until_single = 16;
+// One whose connections were busy with several messages each has paused if none was woken for so
+// long.
+constexpr std::chrono::nanoseconds pause_of_stream{500'000};
 // How long the end of such a batch may wait for the I/O thread, at first and after a long burst: a
 // sending thread that goes on and on does not want to be disturbed often.
 constexpr std::chrono::microseconds shortest_collect_interval{50};
@@ -495,9 +498,10 @@ session::way session::choose_way(base::steady_clock::time_point now) noexcept
 {
     fan_out_pace& pace = *pace_;
     const std::uint64_t committed = writer().committed_messages();
-    const bool alone = committed - std::exchange(committed_at_wake_, committed) <= 1;
+    const bool in_stream = committed - std::exchange(committed_at_wake_, committed) > 1;
+    const auto gap = now - pace.last_wake;
     pace.in_a_row = std::exchange(pace.last_woken, this) == this ? pace.in_a_row + 1 : 0;
-    if ((alone && now - pace.last_wake >= quick_wake) || pace.in_a_row >= wakes_until_single)
+    if (gap >= (in_stream ? pause_of_stream : quick_wake) || pace.in_a_row >= wakes_until_single)
         pace.direct_left = fan_out_pace::direct_writes;
     if (pace.direct_left == fan_out_pace::direct_writes && pace.in_a_row != 0)
         return way::as_usual; // there is only this one, it seems

@@ -50,10 +50,16 @@ public:
             return EINVAL;
         if (const int error = choose(group))
             return error;
-        const core::frame first = core::frame_of(group, true);
-        for (core::pipe_end* pipe : chosen_)
-            if (pipe->write(first)) [[likely]]
-                pipe->write(part);
+        const core::frame parts[] = {core::frame_of(group, true), part};
+        const auto message = chosen_.size() >= core::fan_out_log::fewest_peers
+                                 ? log_.add(parts)
+                                 : core::fan_out_log::entry{};
+        for (core::pipe_end* pipe : chosen_) {
+            if (message.chunk && !pipe->replaces_messages())
+                pipe->write_logged(message);
+            else if (pipe->write(parts[0])) [[likely]]
+                pipe->write(parts[1]);
+        }
         return 0;
     }
 
@@ -151,6 +157,7 @@ private:
     std::unordered_map<const core::pipe_end*, std::vector<group_map::value_type*>> joined_;
     members all_groups_; ///< peers that sort out by themselves
     members chosen_;     ///< of the message being sent
+    core::fan_out_log log_;
     bool no_drop_ = false;
 };
 

@@ -177,6 +177,23 @@ int xpub::choose_subscribers(const core::frame& part)
     return 0;
 }
 
+// A small message is written once; false if that does not pay or cannot be.
+bool xpub::write_by_log(const core::frame& part)
+{
+    if (chosen_.size() < core::fan_out_log::fewest_peers)
+        return false;
+    const auto message = log_.add({&part, 1});
+    if (!message.chunk)
+        return false;
+    for (core::pipe_end* pipe : chosen_) {
+        if (pipe->replaces_messages()) [[unlikely]]
+            pipe->write(part);
+        else
+            pipe->write_logged(message);
+    }
+    return true;
+}
+
 // A large body is copied once, not for each subscriber.
 void xpub::write_to_chosen(const core::frame& part)
 {
@@ -201,8 +218,10 @@ int xpub::send(const core::frame& part)
         if (const int error = choose_subscribers(part))
             return error;
     }
+    const bool whole = !in_send_ && !part.more();
     in_send_ = part.more();
-    write_to_chosen(part);
+    if (!whole || !write_by_log(part))
+        write_to_chosen(part);
     if (!in_send_)
         chosen_.clear();
     return 0;

@@ -69,6 +69,7 @@ private:
     template <class Choose>
     void for_each_addressee(const core::frame& part, Choose choose);
     void write_to_chosen(const core::frame& part);
+    bool write_by_log(const core::frame& part);
     visitor visitor_of(const core::pipe_end& pipe) const noexcept;
     bool present(const visitor& who) const noexcept;
     bool knows(const core::pipe_end& pipe) const noexcept
@@ -83,6 +84,7 @@ private:
     std::vector<subscriber_slot> pipes_; ///< by pipe_end::number
     std::uint64_t visits_ = 0;
     std::vector<core::pipe_end*> chosen_; ///< of the message being sent
+    core::fan_out_log log_;
     std::deque<upstream_part> upstream_;
     std::vector<bool> matched_; ///< by pipe_end::number; with ZMQ_INVERT_MATCHING
     visitor last_;              ///< manual mode: whose subscription or cancellation was read last
