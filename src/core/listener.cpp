@@ -12,6 +12,9 @@ namespace {
 // No descriptors or memory left for another connection: the next try.
 constexpr std::chrono::milliseconds pause_after_failure{50};
 
+// With fewer sessions than this those that have ended need not be looked for.
+constexpr std::size_t fewest_sessions = 16;
+
 } // namespace
 
 listener::listener(runtime::io_pool& pool, runtime::io_thread& thread,
@@ -68,7 +71,10 @@ void listener::accepted(runtime::io_thread& target, const transport::error_code&
     if (!stream)
         return accept();
     auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, std::move(stream));
-    std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
+    if (sessions_.size() >= sessions_until_look_) {
+        std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
+        sessions_until_look_ = std::max(fewest_sessions, 2 * sessions_.size());
+    }
     sessions_.push_back(fresh);
     fresh->start();
     accept();

@@ -40,6 +40,7 @@ private:
     const std::string endpoint_;
     std::optional<boost::asio::steady_timer> pause_;
     std::vector<std::weak_ptr<session>> sessions_;
+    std::size_t sessions_until_look_ = 0; ///< with so many, those that have ended are dropped
     bool closed_ = false;
 };
 

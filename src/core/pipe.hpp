@@ -25,9 +25,9 @@ struct channel_pair {
 class pipe_peer {
 public:
     struct wake_result {
-        bool deferred = false; ///< the caller shall batch: call on_flush() when a batch is full
+        bool deferred = false;    ///< the caller shall batch: call on_flush() when a batch is full
         bool handed_over = false; ///< others write it; the caller may call on_flush() for room
-        bool has_room = false; ///< the caller waits for room, and there is some now
+        bool has_room = false;    ///< the caller waits for room, and there is some now
     };
 
     virtual ~pipe_peer() = default;
@@ -128,8 +128,8 @@ public:
     /// The same, without asking for an event.
     bool has_room() noexcept
     {
-        return !other_closed_ && (out_->flow.has_room() ||
-                                  ((deferred_ || handed_over_) && flush_for_room()));
+        return !other_closed_ &&
+               (out_->flow.has_room() || ((deferred_ || handed_over_) && flush_for_room()));
     }
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
@@ -259,7 +259,7 @@ private:
     std::shared_ptr<pipe_peer> other_;
     std::shared_ptr<base::mailbox> box_;
     metadata_ref properties_;
-    bool deferred_ = false; ///< this end has to flush what it commits, see wake_result
+    bool deferred_ = false;    ///< this end has to flush what it commits, see wake_result
     bool handed_over_ = false; ///< another thread writes it, see wake_result
     std::size_t deferred_bytes_ = 0;
     bool in_message_ = false; ///< a part with flag_more was written last

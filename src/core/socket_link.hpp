@@ -40,7 +40,7 @@ struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
     std::shared_ptr<fan_out_pace> pace; ///< of types that send a message to many; else null
-    monitor events; ///< where to tell what happens to connections
+    monitor events;                     ///< where to tell what happens to connections
     /// Counted by the context: it is terminated when no socket and no I/O object is left.
     std::shared_ptr<void> context_hold;
 };

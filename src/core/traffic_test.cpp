@@ -208,6 +208,18 @@ class Traffic : public ::testing::TestWithParam<unsigned> {
 protected:
     void send(const message& parts)
     {
+        if (parts.size() == 1 && random_() % 2 == 0) { // as a message to many
+            const frame others = frame_of("others", false);
+            if (random_() % 3 == 0)
+                log_.add({&others, 1}); // after one to others only
+            const frame part = frame_of(parts.front(), false);
+            const fan_out_log::entry logged = log_.add({&part, 1});
+            ASSERT_EQ(part.size < fan_out_log::largest_part_bytes, logged.chunk != nullptr);
+            if (logged.chunk) {
+                ASSERT_TRUE(sender_.write_logged(logged));
+                return;
+            }
+        }
         for (std::size_t i = 0; i < parts.size(); ++i)
             ASSERT_TRUE(sender_.write(frame_of(parts[i], i + 1 < parts.size())));
     }
@@ -336,6 +348,7 @@ protected:
     }
 
     std::mt19937 random_{GetParam()};
+    fan_out_log log_;
     std::shared_ptr<channel_pair> out_channels_ = std::make_shared<channel_pair>();
     std::shared_ptr<channel_pair> in_channels_ = std::make_shared<channel_pair>();
     pipe_end sender_{out_channels_, true, nullptr};
