@@ -128,7 +128,7 @@ errand* io_thread::next_errand() noexcept
     return next;
 }
 
-void io_thread::run_errands() noexcept
+void io_thread::run_errands()
 {
     for (int done = 0; done < errands_per_turn; ++done) {
         errand* const next = next_errand();
@@ -144,11 +144,11 @@ void io_thread::run_errands() noexcept
     }
     if (continuing_)
         return;
-    continuing_ = true;
     boost::asio::post(io_, [this] {
         continuing_ = false;
         run_errands();
     });
+    continuing_ = true;
 }
 
 int io_pool::start(int threads, const thread_settings& settings)

@@ -63,7 +63,7 @@ public:
 
 private:
     static void* run(void* self);
-    void run_errands() noexcept;
+    void run_errands();
     errand* next_errand() noexcept;
 
     boost::asio::io_context io_;
