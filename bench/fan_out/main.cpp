@@ -146,8 +146,8 @@ void run_publisher(const settings& chosen, void* publisher, progress& shared)
     const std::int64_t before_ns = thread_cpu_ns();
     for (std::uint64_t sequence = 0; sequence < chosen.count; ++sequence) {
         publish(publisher, body, sequence);
-        while (chosen.paced && shared.everywhere.load(std::memory_order_acquire) <= sequence)
-            std::this_thread::yield();
+        if (chosen.paced)
+            shared.everywhere.wait(sequence);
     }
     shared.publisher_cpu_ns = thread_cpu_ns() - before_ns;
     shared.sent_all = true;
@@ -179,7 +179,9 @@ public:
                 while (next_[i] < until)
                     take(i);
             done = until;
-            shared.everywhere.store(done, std::memory_order_release);
+            shared.everywhere.store(done);
+            if (chosen_.paced)
+                shared.everywhere.notify_one();
         }
     }
 

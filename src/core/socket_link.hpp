@@ -28,7 +28,7 @@ public:
 /// Thread safety: the socket's thread only.
 struct fan_out_pace {
     /// So many connections are written to by the sending thread after a pause.
-    static constexpr unsigned direct_writes = 4;
+    static constexpr unsigned direct_writes = 16;
     std::chrono::steady_clock::time_point last_wake{};
     const void* last_woken = nullptr; ///< the connection
     unsigned in_a_row = 0;            ///< times it was the same one
