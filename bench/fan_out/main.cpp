@@ -35,7 +35,8 @@ using worker::now_ns;
 /// Of messages that only find out whether a subscription is active.
 constexpr std::uint64_t probe_sequence = ~std::uint64_t{0};
 /// The sink takes so many messages of a subscriber before it turns to the next. Less than the
-/// high-water marks, so that the publisher is never stopped by a subscriber whose turn has not come.
+/// high-water marks, so that the publisher is never stopped by a subscriber whose turn has not
+/// come.
 constexpr std::uint64_t messages_per_visit = 100;
 /// Deliveries of a run unless told otherwise.
 constexpr std::uint64_t default_deliveries = 2'000'000;
@@ -93,8 +94,8 @@ void raise_descriptor_limit(int subscribers)
     // Each connection has two ends, each socket a descriptor of its own with some libraries.
     const auto needed = static_cast<rlim_t>(4 * subscribers + spare_descriptors);
     if (limit.rlim_cur < needed)
-        throw failure(fmt::format("{} descriptors are needed, the limit is {}", needed,
-                                  limit.rlim_cur));
+        throw failure(
+            fmt::format("{} descriptors are needed, the limit is {}", needed, limit.rlim_cur));
 }
 
 std::int64_t thread_cpu_ns()
@@ -121,9 +122,9 @@ struct directory {
 
 /// What the two threads tell each other beside the library that is measured.
 struct progress {
-    std::atomic<int> reached{0};       ///< subscribers that have had a probe
-    std::atomic<bool> start{false};    ///< the sink is ready for timed messages
-    std::atomic<bool> sent_all{false}; ///< the publisher is done
+    std::atomic<int> reached{0};              ///< subscribers that have had a probe
+    std::atomic<bool> start{false};           ///< the sink is ready for timed messages
+    std::atomic<bool> sent_all{false};        ///< the publisher is done
     std::atomic<std::uint64_t> everywhere{0}; ///< paced: messages that all have received
     std::atomic<std::int64_t> publisher_cpu_ns{0};
 };
@@ -139,7 +140,7 @@ void run_publisher(const settings& chosen, void* publisher, progress& shared)
     std::vector<char> body(chosen.size_bytes, 'x');
     while (shared.reached.load() < chosen.subscribers) {
         publish(publisher, body, probe_sequence);
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
     while (!shared.start.load())
         std::this_thread::yield();
@@ -156,7 +157,9 @@ void run_publisher(const settings& chosen, void* publisher, progress& shared)
 class sink {
 public:
     sink(const settings& chosen, std::vector<worker::socket>& subscribers)
-        : chosen_(chosen), subscribers_(subscribers), body_(chosen.size_bytes + 1),
+        : chosen_(chosen),
+          subscribers_(subscribers),
+          body_(chosen.size_bytes + 1),
           next_(subscribers.size(), 0)
     {}
 
@@ -203,8 +206,8 @@ private:
         if (sequence == probe_sequence)
             return;
         if (sequence != next_[i])
-            throw failure(fmt::format("subscriber {}: message {} instead of {}", i, sequence,
-                                      next_[i]));
+            throw failure(
+                fmt::format("subscriber {}: message {} instead of {}", i, sequence, next_[i]));
         ++next_[i];
     }
 
