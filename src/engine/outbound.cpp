@@ -294,7 +294,7 @@ outbound::status outbound::encode_batch() noexcept
 {
     drop_void_rest();
     try {
-        while (!batch_.full() && encode_message()) {
+        while (!rest_is_void_ && !batch_.full() && encode_message()) {
             rest_expected_ = false;
             count_taken();
         }
@@ -361,7 +361,9 @@ outbound::outcome outbound::drain_locked(int batches)
         }
         drop_void_rest();
         iovec entries[batch_entries];
-        const auto batch = queue.gather(entries, control_.empty() ? batch_entries : 1, batch_bytes);
+        base::byte_queue::batch batch;
+        if (!rest_is_void_) // else the rest comes first, and is still to be committed
+            batch = queue.gather(entries, control_.empty() ? batch_entries : 1, batch_bytes);
         if (batch.count == 0) {
             if (from_.newest.filled()) {
                 if (batches-- == 0) {
