@@ -75,6 +75,12 @@ class Library:
 
 
 def probe_socket(library, socket_type):
+    # A context of its own for each option: closed sockets count until they have gone, and that can take
+    # longer than it takes to open the next thousand.
+    return {str(option): probe_option(library, socket_type, option) for option in IDS}
+
+
+def probe_option(library, socket_type, option):
     context = library.c.zmq_ctx_new()
 
     def fresh():
@@ -83,26 +89,21 @@ def probe_socket(library, socket_type):
             sys.exit(f"no socket of type {socket_type}")
         return socket
 
-    answers = {}
-    for option in IDS:
+    socket = fresh()
+    reads = {f"get {length}": library.get(socket, option, length)
+             for length in (0, 3, 4, 5, 8, 32, 41, 255, 256)}
+    library.c.zmq_close(socket)
+    writes = {}
+    values = {str(number): (number.to_bytes(4, sys.byteorder, signed=True), 4) for number in INTEGERS}
+    for name, (value, length) in (values | BLOBS).items():
         socket = fresh()
-        reads = {f"get {length}": library.get(socket, option, length)
-                 for length in (0, 3, 4, 5, 8, 32, 41, 255, 256)}
+        answer = library.set(socket, option, value, length)
+        if answer == "ok":  # what can be read back
+            answer += ", then " + "/".join(library.get(socket, option, size) for size in (4, 8, 256))
+        writes[f"set {name}"] = answer
         library.c.zmq_close(socket)
-        writes = {}
-        values = {str(number): (number.to_bytes(4, sys.byteorder, signed=True), 4)
-                  for number in INTEGERS}
-        for name, (value, length) in (values | BLOBS).items():
-            socket = fresh()
-            answer = library.set(socket, option, value, length)
-            if answer == "ok":  # what can be read back
-                answer += ", then " + "/".join(library.get(socket, option, size)
-                                              for size in (4, 8, 256))
-            writes[f"set {name}"] = answer
-            library.c.zmq_close(socket)
-        answers[str(option)] = reads | writes
     library.c.zmq_ctx_term(context)
-    return answers
+    return reads | writes
 
 
 def probe_context(library):
