@@ -37,4 +37,8 @@ handle_table<socket_object, core::socket_gate>& sockets() noexcept
     return table;
 }
 
+// While the library is loaded: a child that is forked while another thread makes a table could not
+// use it.
+[[maybe_unused]] const bool made_in_time = (contexts(), sockets(), true);
+
 } // namespace zlink::api

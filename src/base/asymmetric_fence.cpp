@@ -21,6 +21,9 @@ bool has_heavy_fence() noexcept
     return registered;
 }
 
+// While the library is loaded: a child that is forked while another thread is inside would wait.
+[[maybe_unused]] const bool registered_in_time = has_heavy_fence();
+
 void heavy_fence() noexcept
 {
     ::syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);

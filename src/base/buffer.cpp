@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <pthread.h>
 #include <thread>
 
 namespace zlink::base {
@@ -84,6 +85,9 @@ public:
         return true;
     }
 
+    void lock() { mutex_.lock(); }
+    void unlock() { mutex_.unlock(); }
+
 private:
     struct node {
         node* next;
@@ -102,6 +106,10 @@ union pool_storage {
     ~pool_storage() {}
 };
 constinit pool_storage storage;
+
+// A child that is forked while another thread is inside finds it in order.
+[[maybe_unused]] const int kept_over_fork = ::pthread_atfork(
+    [] { storage.pool.lock(); }, [] { storage.pool.unlock(); }, [] { storage.pool.unlock(); });
 
 constexpr std::size_t header_bytes = (sizeof(buffer) + alignof(std::max_align_t) - 1) /
                                      alignof(std::max_align_t) * alignof(std::max_align_t);
