@@ -142,6 +142,13 @@ std::optional<ip::address> resolve(const std::string& host, family wanted)
     return list ? from_sockaddr(list->ai_addr) : std::nullopt;
 }
 
+ip::address unmapped(const ip::address& address)
+{
+    if (address.is_v6() && address.to_v6().is_v4_mapped())
+        return ip::make_address_v4(ip::v4_mapped, address.to_v6());
+    return address;
+}
+
 std::string text(const ip::address& address, std::uint16_t port)
 {
     const std::string host = address.to_string();

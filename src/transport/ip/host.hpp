@@ -46,6 +46,9 @@ std::optional<unsigned> interface_index(const std::string& name_or_address);
 /// The first address of a host name. Blocks while it is looked up.
 std::optional<boost::asio::ip::address> resolve(const std::string& host, family wanted);
 
+/// The IPv4 address that an IPv6 socket shows as an IPv4-mapped one; others as they are.
+boost::asio::ip::address unmapped(const boost::asio::ip::address& address);
+
 /// "1.2.3.4:5" or "[::1]:5".
 std::string text(const boost::asio::ip::address& address, std::uint16_t port);
 

@@ -11,13 +11,6 @@ namespace {
 
 namespace ip = boost::asio::ip;
 
-ip::address unmapped(const ip::address& address)
-{
-    if (address.is_v6() && address.to_v6().is_v4_mapped())
-        return ip::make_address_v4(ip::v4_mapped, address.to_v6());
-    return address;
-}
-
 template <class Bytes>
 bool same_prefix(const Bytes& a, const Bytes& b, unsigned bits)
 {
@@ -50,7 +43,7 @@ std::optional<ip_network> parse_network(std::string_view text, bool ipv6)
 
 bool contains(const ip_network& net, const ip::address& address)
 {
-    const ip::address peer = net.address.is_v4() ? unmapped(address) : address;
+    const ip::address peer = net.address.is_v4() ? ip_host::unmapped(address) : address;
     if (net.address.is_v4() != peer.is_v4())
         return false;
     if (peer.is_v4())

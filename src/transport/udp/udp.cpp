@@ -117,10 +117,7 @@ public:
     std::string peer_text(const datagram_peer& peer) const override
     {
         const auto endpoint = to_udp(peer);
-        auto address = endpoint.address();
-        if (address.is_v6() && address.to_v6().is_v4_mapped())
-            address = ip::make_address_v4(ip::v4_mapped, address.to_v6());
-        return ip_host::text(address, endpoint.port());
+        return ip_host::text(ip_host::unmapped(endpoint.address()), endpoint.port());
     }
 
 private:
