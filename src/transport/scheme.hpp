@@ -46,7 +46,7 @@ class connect_handler {
 public:
     enum class step : unsigned char {
         delayed, ///< the connection is being made; the value is an errno
-        closed,  ///< a socket was closed without having been connected; the value is its descriptor
+        closed,  ///< a socket was closed before it was ready for use; the value is its descriptor
     };
     using result_function = std::function<void(const error_code&, std::unique_ptr<stream>)>;
     using step_function = std::function<void(step, int)>;

@@ -95,7 +95,9 @@ private:
         timer_.cancel();
         if (!error)
             return handler(error, std::move(proxy_));
+        const int fd = proxy_->descriptor();
         proxy_->close();
+        handler.tell(connect_handler::step::closed, fd);
         handler(error, nullptr);
     }
 
