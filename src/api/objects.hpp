@@ -77,8 +77,11 @@ template <class Body>
     int error = ENOTSOCK;
     {
         const core::socket_gate::turn mine(*gate);
-        if (socket_object* const object = sockets().get(handle))
+        if (socket_object* const object = sockets().get(handle)) {
             error = errno_of(*object->socket, body);
+            if (error == 0)
+                object->socket->used();
+        }
     }
     return result(error); // only now: ending the turn may end the socket
 }

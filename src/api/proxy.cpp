@@ -2,6 +2,8 @@
 #include "core/proxy.hpp"
 #include "api/objects.hpp"
 
+#include <memory>
+#include <vector>
 #include <zmq.h>
 
 using namespace zlink::api;
@@ -9,31 +11,26 @@ namespace core = zlink::core;
 
 namespace {
 
-/// Null for null; `error` if it is the handle of no socket, or of one that many threads use.
-core::socket* optional_socket(const void* handle, int& error) noexcept
-{
-    if (!handle)
-        return nullptr;
-    socket_object* const object = sockets().get(handle);
-    if (!object)
-        error = ENOTSOCK;
-    else if (is_shared(handle))
-        error = ENOTSUP; // a proxy takes no turns
-    return object ? object->socket.get() : nullptr;
-}
-
 int run_proxy(void* frontend, void* backend, void* capture, void* control) noexcept
 {
     if (!frontend || !backend)
         return fail(EFAULT);
-    int error = 0;
-    core::socket* const front = optional_socket(frontend, error);
-    core::socket* const back = optional_socket(backend, error);
-    core::socket* const copies = optional_socket(capture, error);
-    core::socket* const commands = optional_socket(control, error);
-    if (error)
-        return fail(error);
     try {
+        std::vector<std::shared_ptr<socket_object>> kept; // others may close them meanwhile
+        bool all_there = true;
+        const auto find = [&](const void* handle) -> core::socket* {
+            if (!handle)
+                return nullptr;
+            core::socket* const found = socket_to_wait_for(handle, kept);
+            all_there = all_there && found;
+            return found;
+        };
+        core::socket* const front = find(frontend);
+        core::socket* const back = find(backend);
+        core::socket* const copies = find(capture);
+        core::socket* const commands = find(control);
+        if (!all_there)
+            return fail(ENOTSOCK);
         return result(core::proxy(*front, *back, copies, commands).run());
     } catch (...) {
         return fail(ENOMEM);

@@ -6,6 +6,7 @@
 #include "core/fan_out_log.hpp"
 #include "core/frame.hpp"
 #include "core/metadata.hpp"
+#include "core/peer_info.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -63,15 +64,6 @@ public:
     /// Tries to send one whole frame past an idle queue, from the caller's memory. Returns the
     /// bytes taken; if that is not all, the rest has to be appended and committed.
     virtual std::size_t write_through(const iovec (&)[2]) noexcept { return 0; }
-};
-
-/// What a handshake has told about the peer.
-struct peer_info {
-    std::string routing_id;
-    int socket_type = -1;
-    metadata_ref properties;
-    bool wants_newest = false; ///< it conflates what it receives, and so can the sender (inproc)
-    std::string farewell;      ///< what it wants to receive at the end (inproc); empty = nothing
 };
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.

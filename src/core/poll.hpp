@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/descriptor_wakeup.hpp"
-#include "core/socket.hpp"
+#include "core/wait_set.hpp"
 
 #include <csignal>
 #include <cstddef>
@@ -18,7 +17,6 @@ namespace zlink::core {
 class poll_set {
 public:
     explicit poll_set(std::size_t items);
-    ~poll_set();
     poll_set(const poll_set&) = delete;
     poll_set& operator=(const poll_set&) = delete;
 
@@ -41,21 +39,13 @@ private:
         short* ready;
     };
 
-    int prepare_to_sleep(bool on_descriptors);
     int check_sockets(int& ready, std::uint32_t& mail);
     int check_descriptors(int& ready, int timeout_ms);
-    int sleep(std::uint32_t seen, base::deadline until, bool& timed_out);
-    int sleep_on_descriptors(base::deadline until, bool& timed_out, const sigset_t* mask);
 
     std::vector<socket_item> sockets_;
     std::vector<descriptor_item> descriptors_;
-    std::vector<pollfd> polled_;        ///< of descriptors_, then of sockets
-    std::vector<base::mailbox*> boxes_; ///< of sockets that belong to this thread
-    base::waiter waiter_;
-    // Thread-safe sockets signal as many as ask for it, which here is one of these two.
-    std::vector<socket_gate*> gates_;
-    base::descriptor_wakeup alarm_;
-    base::wakeup* watching_ = nullptr;
+    std::vector<pollfd> polled_; ///< of descriptors_
+    wait_set sleeper_;           ///< has sockets once there is a sleep
 };
 
 } // namespace zlink::core

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/proxy.hpp"
 
-#include "base/sleep.hpp"
-
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
-#include <string>
+#include <functional>
+#include <optional>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -21,6 +21,38 @@ bool has_to_wait(int error) noexcept
     return error == EAGAIN || error == EFSM || error == ENOTSUP;
 }
 
+// A turn of each of these sockets that many threads use; nothing for others.
+class turns {
+public:
+    explicit turns(socket& only) : turns(only, only) {}
+    turns(socket& one, socket& other) : one_(one), other_(other)
+    {
+        // In the order of their addresses: another proxy may be between the same sockets.
+        socket_gate* first = one.gate();
+        socket_gate* second = other.gate();
+        if (std::less<>()(second, first))
+            std::swap(first, second);
+        if (first)
+            first_.emplace(*first);
+        if (second && second != first)
+            second_.emplace(*second);
+    }
+
+    /// ENOTSOCK if another thread has closed one.
+    int error() const noexcept { return one_.closed() || other_.closed() ? ENOTSOCK : 0; }
+
+private:
+    const socket& one_;
+    const socket& other_;
+    std::optional<socket_gate::turn> first_;
+    std::optional<socket_gate::turn> second_;
+};
+
+int send_with_group(socket& to, std::string_view group, const frame& part, bool dont_wait)
+{
+    return to.gate() ? to.send_to_group(group, part, dont_wait) : to.send(part, dont_wait);
+}
+
 } // namespace
 
 proxy::proxy(socket& front, socket& back, socket* capture, socket* control)
@@ -29,52 +61,90 @@ proxy::proxy(socket& front, socket& back, socket* capture, socket* control)
     ways_.push_back({&front_, &back_});
     if (&front != &back)
         ways_.push_back({&back_, &front_});
-    boxes_ = {&front.box(), &back.box()};
-    if (control)
-        boxes_.push_back(&control->box());
-    std::ranges::sort(boxes_);
-    boxes_.erase(std::unique(boxes_.begin(), boxes_.end()), boxes_.end());
+    for (socket* each : {&front, &back, control})
+        if (each && std::ranges::find(sockets_, each, &waited_for::at) == sockets_.end()) {
+            sockets_.push_back({each, 0});
+            sleeper_.add(*each, true);
+        }
 }
 
 int proxy::run()
 {
+    if (const int error = sleeper_.prepare(false))
+        return error;
     for (;;) {
+        sleeper_.begin();
+        if (const int error = note_mail())
+            return error;
         bool ended = false;
         if (const int error = obey(ended))
             return error;
         if (ended)
             return 0;
         bool moved = false;
-        const std::uint32_t before = mail_seen();
-        if (const int error = paused_ ? collect_mail() : turn(moved))
+        if (const int error = paused_ ? collect_mail() : move_messages(moved))
             return error;
-        if (moved || mail_seen() != before)
+        if (moved)
             continue; // what one way has taken may be news for the other
+        bool news = false;
+        if (const int error = look_for_news(news))
+            return error;
+        if (news)
+            continue;
         if (const int error = sleep())
             return error;
     }
 }
 
-std::uint32_t proxy::mail_seen() const noexcept
+// --- waiting -----------------------------------------------------------------------------------
+
+int proxy::note_mail()
 {
-    return front_.at->mail_seen() + back_.at->mail_seen();
+    for (waited_for& each : sockets_) {
+        const turns mine(*each.at);
+        if (const int error = mine.error())
+            return error;
+        each.mail_seen = each.at->mail_seen();
+    }
+    return 0;
 }
 
-// All that can have become possible has come as mail to one of the sockets.
+// All that can have become possible has come as mail to one of the sockets. The other way, or
+// another thread, may have looked at it when this one had found nothing to do already.
+int proxy::look_for_news(bool& news)
+{
+    for (const waited_for& each : sockets_) {
+        const turns mine(*each.at);
+        if (const int error = mine.error())
+            return error;
+        if (each.at->gate() ? !each.at->expect_mail(each.mail_seen)
+                            : each.at->mail_seen() != each.mail_seen)
+            news = true;
+    }
+    return 0;
+}
+
 int proxy::sleep()
 {
     for (socket* each : {front_.at, back_.at, capture_, control_})
-        if (each)
-            each->flush();
-    const auto woken = base::sleep_until_mail(boxes_, waiter_, waiter_.count(), base::no_deadline);
-    return woken == base::wait_result::interrupted ? EINTR : 0;
+        if (each) {
+            const turns mine(*each);
+            if (!mine.error())
+                each->flush();
+        }
+    bool timed_out = false;
+    if (const int error = sleeper_.sleep(base::no_deadline, timed_out, no_descriptors_))
+        return error;
+    // Sockets of both kinds are waited for through descriptors, and only this surely quiets them.
+    return sleeper_.watches() ? collect_mail() : 0;
 }
 
 int proxy::collect_mail()
 {
-    for (const direction& way : ways_) {
+    for (const waited_for& each : sockets_) {
+        const turns mine(*each.at);
         int ignored = 0;
-        if (const int error = way.from->at->events(ignored))
+        if (const int error = mine.error() ? mine.error() : each.at->events(ignored))
             return error;
     }
     return 0;
@@ -82,7 +152,7 @@ int proxy::collect_mail()
 
 // --- messages ----------------------------------------------------------------------------------
 
-int proxy::turn(bool& moved)
+int proxy::move_messages(bool& moved)
 {
     for (direction& way : ways_)
         for (int messages = 0; messages < burst_messages; ++messages) {
@@ -111,6 +181,8 @@ proxy::progress proxy::forward(direction& way)
 {
     if (way.from->at == way.to->at && way.to->at->options().type == ZMQ_REP)
         return answer(way);
+    if (way.from->at->gate() || way.to->at->gate())
+        return forward_shared(way);
     for (bool first = true;; first = false) {
         frame part;
         if (const int error = way.from->at->receive(part, true))
@@ -140,7 +212,7 @@ proxy::progress proxy::answer(direction& way)
     }
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const frame part = frame_of(parts[i], i + 1 < parts.size());
-        error_ = capture_ ? capture_->send(part, false) : 0;
+        error_ = capture_ ? send_to_capture(part, {}) : 0;
         if (!error_)
             error_ = way.to->at->send(part, true);
         if (error_)
@@ -155,9 +227,8 @@ proxy::progress proxy::forward_part(direction& way, frame part, bool first)
 {
     socket& to = *way.to->at;
     if (way.from->at == &to) { // sending may end what the part lies in
-        copy_.assign(part.data, part.data + part.size);
-        part.data = copy_.data();
-        part.owner = nullptr;
+        copy_ = part.text();
+        part = frame_of(copy_, part.more());
     }
     if (capture_ && !way.captured)
         if (const progress result = capture(way, part, first); result != progress::moved)
@@ -184,11 +255,65 @@ proxy::progress proxy::capture(direction& way, const frame& part, bool first)
         return wait_or_fail(error);
     if (first && !(ready & ZMQ_POLLOUT))
         return progress::waits;
-    error_ = capture_->send(part, false);
+    error_ = send_to_capture(part, {});
     if (error_)
         return progress::failed;
     way.captured = true;
     return progress::moved;
+}
+
+// One message from or to a socket that many threads use; it has one part then, or is refused.
+// The capture gets it last, and must be waited for in no turn: were it first, another thread could
+// take the message away meanwhile.
+proxy::progress proxy::forward_shared(direction& way)
+{
+    const progress result = move_shared(way);
+    if (result != progress::moved || !capture_)
+        return result;
+    error_ = send_to_capture(frame_of(copy_, false), copied_group_);
+    return error_ ? progress::failed : progress::moved;
+}
+
+proxy::progress proxy::move_shared(direction& way)
+{
+    socket& from = *way.from->at;
+    socket& to = *way.to->at;
+    const turns mine(from, to);
+    if (const int error = mine.error())
+        return wait_or_fail(error);
+    frame part;
+    if (const int error = from.receive(part, true))
+        return wait_or_fail(error);
+    part.flags &= engine::zmtp3::flag_more;
+    std::string_view group = from.source_group();
+    if (capture_ || &from == &to) {
+        copy_ = part.text();
+        copied_group_ = group;
+        const std::uint32_t routing_id = part.routing_id;
+        part = frame_of(copy_, part.more());
+        part.routing_id = routing_id;
+        group = copied_group_;
+    }
+    if (const int error = send_with_group(to, group, part, true)) {
+        if (!has_to_wait(error))
+            drop_message(way);
+        else if (int ready = 0; from.gate() && to.events(ready) == 0 && (ready & ZMQ_POLLOUT))
+            from.tell_next_use(); // another message could be sent: who takes this one away?
+        return wait_or_fail(error);
+    }
+    from.received();
+    ++way.from->received;
+    way.from->received_bytes += part.size;
+    ++way.to->sent;
+    way.to->sent_bytes += part.size;
+    return progress::moved;
+}
+
+int proxy::send_to_capture(const frame& part, std::string_view group)
+{
+    const turns mine(*capture_); // lets others in while it waits
+    const int error = mine.error();
+    return error ? error : send_with_group(*capture_, group, part, false);
 }
 
 // Nobody wants it: what is behind it must not wait.
@@ -211,19 +336,32 @@ void proxy::drop_message(direction& way)
 int proxy::obey(bool& ended)
 {
     while (control_ && !ended) {
-        frame part;
-        if (const int error = control_->receive(part, true))
+        std::string command;
+        if (const int error = next_command(command))
             return has_to_wait(error) ? 0 : error;
-        const bool single = !part.more();
-        const std::string command = single ? std::string(part.text()) : std::string();
-        control_->received();
-        for (bool more = !single; more;) {
-            if (control_->receive(part, true) != 0)
-                break;
-            more = part.more();
-            control_->received();
-        }
         execute(command, ended);
+    }
+    return 0;
+}
+
+// A message of several parts is the empty command.
+int proxy::next_command(std::string& command)
+{
+    const turns mine(*control_);
+    if (const int error = mine.error())
+        return error;
+    frame part;
+    if (const int error = control_->receive(part, true))
+        return error;
+    const bool single = !part.more();
+    if (single)
+        command = part.text();
+    control_->received();
+    for (bool more = !single; more;) {
+        if (control_->receive(part, true) != 0)
+            break;
+        more = part.more();
+        control_->received();
     }
     return 0;
 }
@@ -244,6 +382,9 @@ void proxy::execute(std::string_view command, bool& ended)
 
 void proxy::reply_statistics()
 {
+    const turns mine(*control_);
+    if (mine.error())
+        return;
     const std::array<std::uint64_t, 8> numbers{
         front_.received, front_.received_bytes, front_.sent, front_.sent_bytes,
         back_.received,  back_.received_bytes,  back_.sent,  back_.sent_bytes};

@@ -1,22 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/batch_collector.hpp"
+#include "core/delivery_wait.hpp"
 #include "core/dialer.hpp"
+#include "core/heartbeat_timer.hpp"
+#include "core/incoming.hpp"
 #include "core/pipe.hpp"
+#include "core/reading_lease.hpp"
 #include "core/socket_link.hpp"
-#include "engine/handshake.hpp"
-#include "engine/heartbeat.hpp"
-#include "engine/inbound.hpp"
+#include "core/stream_handshake.hpp"
+#include "core/subscription_relay.hpp"
+#include "core/write_pace.hpp"
 #include "engine/outbound.hpp"
-#include "engine/raw_inbound.hpp"
 #include "runtime/io_thread.hpp"
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
+#include <span>
 #include <string>
-#include <string_view>
 
 namespace zlink::core {
 
@@ -26,8 +32,8 @@ namespace zlink::core {
 ///
 /// Thread safety: everything belongs to the session's I/O thread, except the constructor, start(),
 /// close(), and the pipe_peer functions, which the socket's thread calls; of those only the writing
-/// (engine::outbound guards it) and the reading in on_writable() that the I/O thread has offered
-/// (reading_mutex_) touch the connection; the rest is posted to the I/O thread.
+/// (engine::outbound guards it) and the reading that the I/O thread has offered or lent
+/// (reading_lease guards it) touch the connection; the rest is posted to the I/O thread.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
                       public engine::inbound::command_handler,
@@ -77,63 +83,42 @@ public:
     void on_command(std::span<const std::byte> body) override;
 
 private:
+    session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+            std::shared_ptr<const socket_options> options, std::string endpoint, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
 
     void begin();
     void begin_handshake(std::unique_ptr<transport::stream> stream);
-    void pump_handshake();
-    bool write_handshake();
-    void handshake_refused();
-    void end_handshake(std::span<const std::byte> rest);
+    void end_handshake(const stream_handshake::ending& how);
+    void stop_handshake() noexcept;
     void begin_traffic(const engine::remote_peer& remote, std::span<const std::byte> unsent,
                        std::span<const std::byte> rest);
-    std::unique_ptr<engine::decoder> make_decoder(const engine::remote_peer& remote);
     bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
-    peer_info describe(const engine::remote_peer& remote) const;
-    bool feed_rest(std::span<const std::byte> rest);
-    void pass_on_received();
-    void tell_socket(std::string_view notice);
-    void tell_of_loss(bool made_again);
+    bool feed(std::span<const std::byte> bytes);
     void attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
                          const std::function<void()>& announce);
 
-    void start_heartbeat(const engine::remote_peer& remote);
-    void ping_received(std::chrono::milliseconds ttl);
-    void resume_heartbeat();
-    void schedule_heartbeat();
-    void beat();
+    void beat(engine::heartbeat::action what);
     void send_ping();
 
     void drain();
-    enum class way : std::uint8_t { as_usual, direct, hand_over };
-    wake_result write_directly() noexcept;
-    way choose_way(base::steady_clock::time_point now) noexcept;
+    engine::outbound::stalls stalls() const noexcept;
     wake_result after_direct(engine::outbound::outcome outcome) noexcept;
     void begin_collecting();
-    void schedule_collecting();
-    void collect_deferred();
+    bool collect();
     void handle(engine::outbound::outcome outcome);
     void read();
-    enum class read_end : std::uint8_t {
-        full,            ///< the queue takes no more
-        dry,             ///< nothing more is there
-        needs_io_thread, ///< an end, an error, or commands that want an answer
-    };
-    read_end read_directly() noexcept;
-    void offer_reading();
-    void take_back_reading();
     void lend_reading();
-    void watch_lending();
+    /// In the I/O thread? Heartbeats and conflation want to see what comes in.
+    bool must_see_input() const noexcept { return heartbeat_ || in_.keeps_newest(); }
     void wait(transport::direction which);
     void lost(loss why);
-    void handshake_lost(int error);
     void report(std::uint64_t event, int value);
     void give_up();
     engine::outbound& writer() noexcept { return *writer_.load(std::memory_order_acquire); }
     void begin_close(int linger_ms);
     void close_after_output();
     void finish_if_drained();
-    void finish_once_delivered();
     void finish();
     void post(void (session::*action)());
 
@@ -143,6 +128,7 @@ private:
     const std::shared_ptr<const socket_options> options_;
     const std::string endpoint_;
 
+    // the pipe
     std::shared_ptr<channel_pair>
         retired_; ///< of a pipe given up: out_ and in_ may still refer to it
     std::shared_ptr<channel_pair> channels_;
@@ -150,65 +136,35 @@ private:
     std::unique_ptr<engine::outbound> retired_out_;
     std::unique_ptr<engine::outbound> out_;
     std::atomic<engine::outbound*> writer_{nullptr}; ///< out_, for the socket's thread
-    std::unique_ptr<base::channel> unconflated_;     ///< what comes in, if only the newest goes on
-    std::unique_ptr<engine::decoder> in_;
+    subscription_relay relay_;                       ///< of a socket that subscribes
+    incoming in_;
 
-    std::shared_ptr<dialer> dialer_;
+    // the connection
+    std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
+    const bool was_accepted_;
     std::unique_ptr<transport::stream> stream_;
-    const bool was_accepted_ = false;
     std::string near_end_; ///< endpoint texts of the connection, for a monitor
     std::string far_end_;
-    std::optional<engine::handshake> handshake_;
-    std::optional<boost::asio::steady_timer> timer_; ///< handshake or linger
-    std::optional<engine::heartbeat> heartbeat_;     ///< if this side or the peer wants heartbeats
-    std::optional<boost::asio::steady_timer> heartbeat_timer_; ///< while its time is running
-    std::optional<boost::asio::steady_timer> collect_timer_;
-    std::optional<boost::asio::steady_timer> delivery_timer_; ///< while finish() waits for the peer
-    base::steady_clock::time_point delivery_progress_{};      ///< when it last had read anything
-    std::size_t undelivered_bytes_ = 0;
-    std::chrono::microseconds collect_interval_{};
-    bool collecting_ = false; ///< the timer runs: the sending thread batches by itself
+    std::shared_ptr<stream_handshake> handshake_; ///< while it lasts
+    reading_lease reading_;                       ///< who uses in_ and reads from the stream
+    batch_collector collector_;                   ///< while the sending thread is on duty
+    heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
     bool in_traffic_ = false;
     bool waiting_to_read_ = false;
     bool waiting_to_write_ = false;
+    unsigned wait_count_ = 0; ///< waits of an earlier connection, or from before a lending, are
+                              ///< told apart by it
+
+    // the end
+    std::optional<boost::asio::steady_timer> linger_timer_;
+    delivery_wait delivery_;
+    bool may_reconnect_ = true; ///< while it has not been told otherwise
+    bool given_up_ = false;     ///< no connection will be made again
     bool closing_ = false;
     bool ended_here_ = false; ///< closing, but the socket still has the pipe
     bool finished_ = false;
-    bool given_up_ = false;         ///< no connection will be made again
-    bool may_reconnect_ = true;     ///< while it has not been told otherwise
-    bool was_linked_ = false;       ///< subscriptions were told once
-    unsigned connection_count_ = 0; ///< waits of an earlier connection are told apart by it
 
-    struct translation {
-        std::uint64_t stale_before = 0; ///< commands queued before this position are outdated
-        bool as_messages = false;       ///< the peer is older than ZMTP 3.1
-        engine::framing frames = engine::framing::zmtp3;
-    } translation_;
-    static void translate(engine::write_batch& out, const engine::queued_frame& frame,
-                          const void* context);
-
-    // Who reads. While the socket's thread is behind, it may read by itself as it makes room; while
-    // it waits for input again and again, it may read whenever it likes. The I/O thread takes this
-    // back before it touches the connection or in_ again.
-    enum class reader : std::uint8_t { io_thread, offered, lent };
-    std::mutex reading_mutex_;
-    reader reader_ = reader::io_thread;
-    unsigned lent_reads_ = 0;       ///< that found something, since the last look
-    bool reading_directly_ = false; ///< the socket's thread is inside in_
-    engine::inbound_error direct_error_ = engine::inbound_error::none;
-    std::vector<std::vector<std::byte>> direct_commands_; ///< for the I/O thread to answer
-
-    std::atomic<bool> lending_asked_{false};
-    bool stream_lent_ = false; ///< the stream is out of the I/O context
-    base::steady_clock::time_point lend_again_{};
-    std::optional<boost::asio::steady_timer> lending_timer_;
-    unsigned wait_count_ = 0; ///< waits from before a lending are told apart by it
-
-    // touched by the socket's thread only
-    const std::shared_ptr<fan_out_pace> pace_; ///< null if its socket does not send to many
-    std::uint64_t committed_at_wake_ = 0;      ///< messages
-    base::steady_clock::time_point last_wake_{};
-    unsigned quick_wakes_ = 0;
+    write_pace pace_; ///< the socket's thread only
 };
 
 } // namespace zlink::core

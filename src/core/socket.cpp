@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/socket.hpp"
 
+#include "base/sleep.hpp"
 #include "core/context.hpp"
 #include "core/endpoint.hpp"
+#include "core/write_pace.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -72,8 +74,6 @@ int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
         if (const int error = sleep(until, for_input))
             return error;
         process_mail();
-        if (for_input && !lent_.empty())
-            read_lent();
         const int result = operation();
         if (result != EAGAIN)
             return after_operation(result);
@@ -89,7 +89,19 @@ int socket::sleep(base::deadline until, bool for_input)
         const int error = gate_->sleep(*box_, until);
         return closed_ ? ENOTSOCK : error;
     }
-    switch (sleep_alone(waiter_.count(), until, for_input)) {
+    base::wait_result woken{};
+    if (for_input) {
+        consider_reading();
+        const unsigned received = take_received();
+        woken = receiving_patience_.wait(
+            lent_.empty() ? received : 0, until,
+            [&] { return box_->has_mail() || (!lent_.empty() && read_lent()); },
+            [&] { return sleep_alone(until, true); });
+    } else {
+        woken = sending_patience_.wait(
+            0, until, [&] { return box_->has_mail(); }, [&] { return sleep_alone(until, false); });
+    }
+    switch (woken) {
     case base::wait_result::timeout:
         return EAGAIN;
     case base::wait_result::interrupted:
@@ -99,28 +111,18 @@ int socket::sleep(base::deadline until, bool for_input)
     }
 }
 
-base::wait_result socket::sleep_alone(std::uint32_t seen, base::deadline until, bool for_input)
+base::wait_result socket::sleep_alone(base::deadline until, bool for_input)
 {
+    int descriptors[base::waiter::most_others];
+    std::size_t count = 0;
     if (for_input)
-        consider_reading();
-    const bool polls = for_input && !lent_.empty() && waiter_.begin_polling();
-    base::wait_result woken = base::wait_result::signalled;
-    if (box_->prepare_sleep(waiter_)) {
-        int descriptors[base::waiter::most_others];
-        std::size_t count = 0;
-        if (polls)
-            for (const lent_connection& connection : lent_)
-                descriptors[count++] = connection.descriptor;
-        woken = polls ? waiter_.poll(seen, until, {descriptors, count}) : waiter_.wait(seen, until);
-        if (box_->finish_sleep()) {
-            waiter_.absorb(seen, 1);
-            woken = base::wait_result::signalled;
-        }
-        if (polls)
-            waiter_.end_polling(woken == base::wait_result::signalled ? 1 : 0);
-    } else if (polls) {
-        waiter_.end_polling(0);
-    }
+        for (const lent_connection& connection : lent_)
+            descriptors[count++] = connection.descriptor;
+    base::mailbox* const boxes[] = {box_.get()};
+    const auto woken =
+        base::sleep_until_mail(boxes, waiter_, waiter_.count(), until, {descriptors, count});
+    if (woken == base::wait_result::ready)
+        read_lent();
     return woken;
 }
 
@@ -152,10 +154,14 @@ void socket::take_lent(pipe_end& pipe)
 {
     if (std::ranges::find(lent_, &pipe, &lent_connection::pipe) != lent_.end())
         return;
-    if (lent_.size() < base::waiter::most_others)
-        lent_.push_back({&pipe, -1});
-    else
-        pipe.stop_reading(); // more than one can wait for, from several times of asking
+    // More than one can wait for may come from several times of asking.
+    if (lent_.size() == base::waiter::most_others)
+        return pipe.stop_reading();
+    const auto read = pipe.read_connection(); // what has come meanwhile
+    if (read.got)
+        pattern_->readable(pipe);
+    if (read.lent)
+        lent_.push_back({&pipe, read.descriptor});
 }
 
 // True if something has come.
@@ -167,6 +173,7 @@ bool socket::read_lent()
         const auto read = pipe.read_connection();
         if (read.got) {
             got = true;
+            ++mail_seen_; // it is no less news than mail
             pattern_->readable(pipe);
         }
         lent_[i].descriptor = read.descriptor;
@@ -178,12 +185,25 @@ bool socket::read_lent()
     return got;
 }
 
-void socket::return_reading()
+bool socket::prepare_to_poll(std::vector<int>& descriptors, std::size_t most)
 {
+    consider_reading();
+    if (descriptors.size() + lent_.size() > most)
+        return !leave_reading();
+    for (const lent_connection& connection : lent_)
+        descriptors.push_back(connection.descriptor);
+    return true;
+}
+
+bool socket::leave_reading()
+{
+    if (lent_.empty())
+        return false;
     read_lent();
     for (const lent_connection& connection : lent_)
         connection.pipe->stop_reading();
     lent_.clear();
+    return true;
 }
 
 int socket::wait_to_send(const frame& part, bool dont_wait)
@@ -223,10 +243,14 @@ int socket::wait_to_receive(frame& part, bool dont_wait)
 int socket::events(int& out)
 {
     process_mail();
+    leave_reading(); // whoever asks waits in another way than by receiving
+    return ready_for(out);
+}
+
+int socket::ready_for(int& out)
+{
     if (box_->interrupted())
         return ETERM;
-    if (!lent_.empty()) [[unlikely]]
-        return_reading(); // whoever asks waits in another way than by receiving
     out = (pattern_->can_receive() ? ZMQ_POLLIN : 0) | (pattern_->can_send() ? ZMQ_POLLOUT : 0);
     after_operation(0);
     return 0;
@@ -244,9 +268,10 @@ int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
 {
     const auto look = [&] {
         const std::uint32_t before = mail_seen_;
-        const int error = events(out);
+        process_mail();
+        read_lent();
         mail += mail_seen_ - before;
-        return error;
+        return ready_for(out);
     };
     if (!gate_)
         return look();
@@ -262,6 +287,14 @@ int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
         if (box_->prepare_sleep(*gate_))
             return 0;
     }
+}
+
+bool socket::expect_mail(std::uint32_t seen) noexcept
+{
+    if (mail_seen_ != seen)
+        return false;
+    flush();
+    return box_->prepare_sleep(*gate_);
 }
 
 // --- pipes -------------------------------------------------------------------------------------
@@ -716,7 +749,7 @@ int socket::get_option(int id, void* value, std::size_t* bytes)
     case ZMQ_FD: {
         if (thread_safe_)
             return EINVAL; // one descriptor cannot tell many threads
-        return_reading();
+        leave_reading();
         const int fd = box_->descriptor();
         return fd < 0 ? errno : write_int(fd, value, bytes);
     }

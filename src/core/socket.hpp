@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/mailbox.hpp"
+#include "base/patience.hpp"
 #include "core/datagram_session.hpp"
 #include "core/inproc.hpp"
 #include "core/listener.hpp"
@@ -13,6 +14,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zlink::core {
@@ -63,6 +65,7 @@ public:
     void received()
     {
         pattern_->received();
+        ++received_;
         after_operation(0);
     }
     /// Properties of the peer the part given last came from; may be null.
@@ -92,9 +95,24 @@ public:
 
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they are now. 0 or errno.
     int events(int& out);
-    /// Changes with every piece of mail that is looked at. Any call may look at it, and learn more
-    /// than it was asked for: who has found nothing to do must not sleep if this has changed since.
+    /// Changes with every piece of mail that is looked at, and with input that is read here. Any
+    /// call may look at it, and learn more than it was asked for: who has found nothing to do must
+    /// not sleep if this has changed since.
     std::uint32_t mail_seen() const noexcept { return mail_seen_; }
+    /// For who waits for several sockets: this one's part in deciding how.
+    base::patience& polling_patience() noexcept { return polling_patience_; }
+    /// Parts of messages since this was last asked.
+    unsigned take_received() noexcept { return std::exchange(received_, 0); }
+    /// The thread has found nothing and waits for input of this and other sockets. Adds what it has
+    /// to wait for as well, the connections that it reads by itself; if that would be more than
+    /// `most`, the I/O threads read again, and it is false: look again. Only for a socket without a
+    /// gate.
+    bool prepare_to_poll(std::vector<int>& descriptors, std::size_t most);
+    /// The thread waits in a way that leaves the reading to the I/O threads. True if it did not
+    /// before: look again.
+    bool leave_reading();
+    /// Reads the connections that this thread reads by itself. True if something has come.
+    bool read_lent();
     /// To be called before a sleep: an answer cannot come while the question waits for company.
     void flush() noexcept;
     /// See pattern::peer_events. 0 or errno.
@@ -109,6 +127,21 @@ public:
     /// signalled when that may have changed. 0, ETERM, or ENOTSOCK if it is closed. Adds to `mail`
     /// how much of it was looked at.
     int poll_events(int wanted, int& out, std::uint32_t& mail);
+    /// In a turn: was it closed by another thread?
+    bool closed() const noexcept { return closed_; }
+    /// In a turn: whoever watches the gate is signalled when mail comes; false if some is there, or
+    /// was looked at since mail_seen() was `seen`.
+    bool expect_mail(std::uint32_t seen) noexcept;
+    /// In a turn: the next call of another thread signals whoever watches the gate.
+    void tell_next_use() noexcept { tells_next_use_ = true; }
+    /// In a turn: a call of the application has succeeded.
+    void used() noexcept
+    {
+        if (tells_next_use_) [[unlikely]] {
+            tells_next_use_ = false;
+            tell_waiting();
+        }
+    }
     /// It was changed by a call: threads that wait on it look again.
     void tell_waiting() noexcept
     {
@@ -141,11 +174,10 @@ private:
     template <class Operation>
     int wait_until(Operation operation, int timeout_ms, bool for_input);
     int sleep(base::deadline until, bool for_input);
-    base::wait_result sleep_alone(std::uint32_t seen, base::deadline until, bool for_input);
+    base::wait_result sleep_alone(base::deadline until, bool for_input);
     void consider_reading();
     void take_lent(pipe_end& pipe);
-    bool read_lent();
-    void return_reading();
+    int ready_for(int& out);
     template <class Operation>
     int try_once_more(Operation operation);
     void process_mail();
@@ -172,6 +204,7 @@ private:
     base::waiter waiter_;
     const bool thread_safe_;
     bool closed_ = false;
+    bool tells_next_use_ = false;
     socket_gate* gate_ = nullptr; ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;
     bool more_ = false;
@@ -184,6 +217,10 @@ private:
     std::vector<lent_connection> lent_;
     base::steady_clock::time_point last_sleep_{};
     unsigned quick_sleeps_ = 0;
+    base::patience receiving_patience_;
+    base::patience sending_patience_;
+    base::patience polling_patience_;
+    unsigned received_ = 0;
 
     std::vector<std::shared_ptr<pipe_end>> pipes_; ///< by pipe_end::number; null = free
     std::vector<std::uint32_t> free_numbers_;

@@ -5,7 +5,6 @@
 #include "core/monitor.hpp"
 #include "core/options.hpp"
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -24,16 +23,7 @@ public:
                           const std::function<void()>& then) = 0;
 };
 
-/// How a socket writes that sends each message to several connections: see session::on_readable().
-/// Thread safety: the socket's thread only.
-struct fan_out_pace {
-    /// So many connections are written to by the sending thread after a pause.
-    static constexpr unsigned direct_writes = 16;
-    std::chrono::steady_clock::time_point last_wake{};
-    const void* last_woken = nullptr; ///< the connection
-    unsigned in_a_row = 0;            ///< times it was the same one
-    unsigned direct_left = direct_writes;
-};
+struct fan_out_pace;
 
 /// What I/O objects know of the socket they work for. Outlives the socket.
 struct socket_link {

@@ -6,6 +6,7 @@
 #include "engine/inbound.hpp"
 #include "engine/outbound.hpp"
 #include "engine/raw_inbound.hpp"
+#include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -24,7 +25,7 @@ namespace {
 using message = std::vector<std::string>;
 
 /// An in-memory connection of limited size; every write takes a random part of what is offered.
-class narrow_stream final : public transport::stream {
+class narrow_stream final : public transport::stream_for_tests {
 public:
     narrow_stream(std::mt19937& random, std::size_t room) : random_(random), room_(room) {}
 
@@ -56,13 +57,6 @@ public:
     }
 
     bool takes_more() const noexcept { return bytes_.size() < room_; }
-
-    void async_wait(transport::direction, wait_handler) override {}
-    void shutdown() noexcept override {}
-    std::size_t undelivered_bytes() const noexcept override { return 0; }
-    void close() noexcept override {}
-    int descriptor() const noexcept override { return -1; }
-    std::string peer_address() const override { return {}; }
 
 private:
     std::size_t portion(std::size_t most)

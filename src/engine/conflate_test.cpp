@@ -3,6 +3,7 @@
 
 #include "base/flow.hpp"
 #include "engine/outbound.hpp"
+#include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -47,7 +48,7 @@ void queue_frame(base::byte_queue& queue, std::string_view body, bool more = fal
 }
 
 /// Takes as many bytes as it is allowed to.
-class narrow_stream final : public transport::stream {
+class narrow_stream final : public transport::stream_for_tests {
 public:
     std::size_t allowed_bytes = 0;
     std::string written;
@@ -67,13 +68,6 @@ public:
         }
         return result;
     }
-    transport::io_result read_some(const iovec*, int) noexcept override { return {0, EAGAIN}; }
-    void async_wait(transport::direction, wait_handler) override {}
-    void shutdown() noexcept override {}
-    std::size_t undelivered_bytes() const noexcept override { return 0; }
-    void close() noexcept override {}
-    int descriptor() const noexcept override { return -1; }
-    std::string peer_address() const override { return {}; }
 };
 
 TEST(NewestSlot, a_newer_buffer_takes_the_place_of_an_older_one)

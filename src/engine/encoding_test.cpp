@@ -8,6 +8,7 @@
 
 #include "engine/bytes.hpp"
 #include "engine/script_test.hpp"
+#include "transport/stream_for_tests.hpp"
 
 namespace zlink::test {
 namespace {
@@ -63,7 +64,7 @@ TEST(encoding, messages_for_a_peer_of_zmtp_1_0)
 }
 
 /// Takes a random part of what is offered, and now and then nothing.
-class taking_stream final : public transport::stream {
+class taking_stream final : public transport::stream_for_tests {
 public:
     explicit taking_stream(std::mt19937& random) : random_(random) {}
     transport::io_result read_some(const iovec*, int) noexcept override { return {}; }
@@ -82,12 +83,6 @@ public:
         }
         return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
     }
-    void async_wait(transport::direction, wait_handler) override {}
-    void shutdown() noexcept override {}
-    std::size_t undelivered_bytes() const noexcept override { return 0; }
-    void close() noexcept override {}
-    int descriptor() const noexcept override { return -1; }
-    std::string peer_address() const override { return {}; }
 
     std::vector<std::byte> taken;
 

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <new>
+#include <thread>
 
 namespace zlink::engine {
 namespace {
@@ -17,6 +19,22 @@ constexpr std::size_t batch_entries = 64;
 constexpr std::size_t batch_bytes = 128 * 1024;
 // So many batches per turn before others on the I/O thread are served.
 constexpr int batches_per_turn = 16;
+// A sending thread waits for a connection that takes no more as long as a wake-up of the I/O thread
+// and its own would take; all in all not longer than this; and if that was in vain, not again
+// before so many more stalls (as a power of two).
+constexpr std::chrono::microseconds longest_stall{100};
+constexpr std::chrono::milliseconds longest_press{1};
+constexpr unsigned most_vain_waits = 10;
+// The peer may have to wait for a processor as well.
+constexpr unsigned fewest_attempts = 16;
+constexpr unsigned fewest_attempts_in_vain = 4;
+
+// What is left of a piece once so many bytes have been taken from it.
+iovec after(const iovec& piece, std::size_t bytes) noexcept
+{
+    bytes = std::min(bytes, piece.iov_len);
+    return {static_cast<std::byte*>(piece.iov_base) + bytes, piece.iov_len - bytes};
+}
 
 } // namespace
 
@@ -102,12 +120,12 @@ outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
     return drain_from_io_thread();
 }
 
-outbound::outcome outbound::drain_directly()
+outbound::outcome outbound::drain_directly(stalls how)
 {
     std::lock_guard lock(mutex_);
     outcome result;
     if (!blocked_)
-        result = drain_locked(on_duty_ ? batches_per_turn : 1);
+        result = drain_pressing(on_duty_ ? batches_per_turn : 1, how);
     if (result.state != status::written) {
         on_duty_ = false;
         from_.queue.take_recall();
@@ -115,14 +133,69 @@ outbound::outcome outbound::drain_directly()
     return result;
 }
 
-outbound::outcome outbound::drain_and_end_duty()
+outbound::outcome outbound::drain_and_end_duty(stalls how)
 {
     std::lock_guard lock(mutex_);
     const bool was_on_duty = std::exchange(on_duty_, false);
     from_.queue.take_recall();
     if (!was_on_duty || blocked_)
         return {}; // whoever has ended the duty sees to the rest
-    return drain_locked(batches_per_turn);
+    return drain_pressing(batches_per_turn, how);
+}
+
+// The sending thread: a peer that reads makes room sooner than the I/O thread would be awake.
+outbound::outcome outbound::drain_pressing(int batches, stalls how)
+{
+    outcome result = drain_locked(batches);
+    if (result.state != status::blocked)
+        return result;
+    press_on(how, [&] {
+        const outcome more = drain_locked(batches);
+        result.state = more.state;
+        result.wake_producer |= more.wake_producer;
+        return more.state != status::blocked;
+    });
+    return result;
+}
+
+// Calls attempt() until it returns true, or the connection takes nothing for too long.
+template <class Attempt>
+void outbound::press_on(stalls how, Attempt attempt) noexcept
+{
+    if (how == stalls::leave)
+        return;
+    if (stalls_to_pass_ > 0) {
+        --stalls_to_pass_;
+        return;
+    }
+    const auto begin = base::steady_clock::now();
+    auto progress = begin;
+    unsigned in_vain = 0;
+    auto now = begin;
+    for (unsigned i = 0; i < fewest_attempts || now - begin < longest_press; ++i) {
+        std::this_thread::yield(); // to the peer, if it shares the processor
+        const std::uint64_t before = bytes_written_;
+        if (attempt()) {
+            vain_waits_ = 0;
+            return;
+        }
+        now = base::steady_clock::now();
+        if (bytes_written_ != before) {
+            progress = now;
+            in_vain = 0;
+        } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall) {
+            vain_waits_ = std::min(vain_waits_ + 1, most_vain_waits);
+            stalls_to_pass_ = 1U << vain_waits_;
+            return;
+        }
+    }
+}
+
+transport::io_result outbound::write(const iovec* entries, int count) noexcept
+{
+    const transport::io_result result = to_->write_some(entries, count);
+    bytes_written_ += result.bytes;
+    return result;
 }
 
 bool outbound::begin_duty()
@@ -170,7 +243,7 @@ bool outbound::drained()
            staged_sent_ == staged_.size() && batch_.empty() && !newest_ && !from_.newest.filled();
 }
 
-std::size_t outbound::write_through(const iovec (&frame)[2])
+std::size_t outbound::write_through(const iovec (&frame)[2], stalls how)
 {
     base::byte_queue& queue = from_.queue;
     std::lock_guard lock(mutex_);
@@ -178,8 +251,18 @@ std::size_t outbound::write_through(const iovec (&frame)[2])
         return 0;
     if (on_duty_ ? queue.send_position() != queue.published_position() : !queue.wake())
         return 0;
-    const transport::io_result result = to_->write_some(frame, 2);
+    transport::io_result result = write(frame, 2);
     const std::size_t total = frame[0].iov_len + frame[1].iov_len;
+    if (result.bytes < total && !result.failed())
+        press_on(how, [&] {
+            const iovec rest[2] = {
+                after(frame[0], result.bytes),
+                after(frame[1], result.bytes - std::min(result.bytes, frame[0].iov_len))};
+            const bool in_body = rest[0].iov_len == 0;
+            const transport::io_result more = write(rest + in_body, in_body ? 1 : 2);
+            result.bytes += more.bytes;
+            return more.failed() || result.bytes == total;
+        });
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
     // wakes the consumer as any other; a broken connection is found by the next write.
     if (!on_duty_)
@@ -190,14 +273,14 @@ std::size_t outbound::write_through(const iovec (&frame)[2])
         ++passed_by_;
     }
     rest_expected_ = result.bytes != 0 && result.bytes != total;
-    return result.error ? 0 : result.bytes;
+    return result.bytes;
 }
 
 outbound::status outbound::write_staged()
 {
     while (staged_sent_ < staged_.size()) {
         const iovec rest{staged_.data() + staged_sent_, staged_.size() - staged_sent_};
-        const transport::io_result result = to_->write_some(&rest, 1);
+        const transport::io_result result = write(&rest, 1);
         if (result.failed()) {
             error_ = result.error;
             return status::failed;
@@ -216,7 +299,7 @@ outbound::status outbound::write_newest()
     const std::size_t total = view_frame(*newest_.get()).total_bytes;
     while (newest_sent_ < total) {
         const iovec rest{newest_->data + newest_sent_, total - newest_sent_};
-        const transport::io_result result = to_->write_some(&rest, 1);
+        const transport::io_result result = write(&rest, 1);
         if (result.failed()) {
             error_ = result.error;
             return status::failed;
@@ -232,6 +315,7 @@ outbound::status outbound::write_newest()
 outbound::status outbound::write_batch_now() noexcept
 {
     const transport::io_result result = batch_.write_to(*to_);
+    bytes_written_ += result.bytes;
     if (result.failed()) {
         error_ = result.error;
         return status::failed;
@@ -239,7 +323,8 @@ outbound::status outbound::write_batch_now() noexcept
     return batch_.empty() ? status::idle : status::blocked;
 }
 
-// Encodes the next message of the queue; false if there is none.
+// Encodes the next message of the queue; false if there is none. The queue has whole frames: with
+// an encoding nothing is written past it.
 bool outbound::encode_message()
 {
     base::byte_queue& queue = from_.queue;
@@ -247,11 +332,6 @@ bool outbound::encode_message()
     bool any = false;
     while (more && queue.load()) {
         any = true;
-        if (queue.head().is_continuation) {
-            batch_.append_body({queue.read_begin(), queue.read_end()}, queue.head().owner);
-            queue.consume_body();
-            break;
-        }
         zmtp3::frame_header header;
         zmtp3::decode_header(queue.read_begin(),
                              static_cast<std::size_t>(queue.read_end() - queue.read_begin()),
@@ -294,10 +374,8 @@ outbound::status outbound::encode_batch() noexcept
 {
     drop_void_rest();
     try {
-        while (!rest_is_void_ && !batch_.full() && encode_message()) {
-            rest_expected_ = false;
+        while (!rest_is_void_ && !batch_.full() && encode_message())
             count_taken();
-        }
         if (batch_.empty())
             encode_newest();
     } catch (const std::bad_alloc&) {
@@ -389,8 +467,7 @@ outbound::outcome outbound::drain_locked(int batches)
         }
         counted_until_ = queue.send_position() + batch.bytes;
         result.wake_producer |= from_.flow.set_taken(batch.messages + passed_by_);
-        const transport::io_result written =
-            to_->write_some(entries, static_cast<int>(batch.count));
+        const transport::io_result written = write(entries, static_cast<int>(batch.count));
         if (written.failed()) {
             error_ = written.error;
             result.state = status::failed;

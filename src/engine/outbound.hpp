@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/flow.hpp"
+#include "base/waiter.hpp"
 #include "engine/encoding.hpp"
 #include "transport/stream.hpp"
 
@@ -33,6 +34,11 @@ public:
         failed,   ///< the connection is broken, see error()
         detached, ///< there is no connection (any more): whoever attaches the next one will drain
     };
+    /// What the sending thread does about a connection that takes no more.
+    enum class stalls : std::uint8_t {
+        wait,  ///< for about 1 ms at most, while the peer reads
+        leave, ///< to the I/O thread
+    };
     struct outcome {
         status state = status::idle;
         bool wake_producer = false; ///< the producer waits for room, and there is some now
@@ -59,13 +65,13 @@ public:
     outcome send_control(std::span<const std::byte> bytes);
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
     /// allows it. If it is on duty it stays so with status `written`, and not with any other.
-    outcome drain_directly();
+    outcome drain_directly(stalls how = stalls::wait);
     /// Sending thread. Takes over the duty to write what it commits from now on, with
     /// commit_on_duty(); false if that is not possible now. While it lasts, collect() has to be
     /// called again and again.
     bool begin_duty();
     /// Sending thread. Writes what it has left, and ends its duty if it is on any.
-    outcome drain_and_end_duty();
+    outcome drain_and_end_duty(stalls how = stalls::wait);
     /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything
     /// since the last time, so that its next commit is announced again.
     outcome collect();
@@ -73,7 +79,7 @@ public:
     /// the caller's memory. Returns the bytes taken (header and body counted together); 0 = not
     /// possible now, nothing was done. If not all was taken the caller appends the rest to the
     /// queue, as a continuation, and commits it.
-    std::size_t write_through(const iovec (&frame)[2]);
+    std::size_t write_through(const iovec (&frame)[2], stalls how = stalls::wait);
     /// Sending thread. How many messages it has committed so far.
     std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
     /// I/O thread. Is everything written that was committed so far?
@@ -82,6 +88,10 @@ public:
 
 private:
     outcome drain_locked(int batches);
+    outcome drain_pressing(int batches, stalls how);
+    transport::io_result write(const iovec* entries, int count) noexcept;
+    template <class Attempt>
+    void press_on(stalls how, Attempt attempt) noexcept;
     status write_staged();
     status write_newest();
     status write_batch_now() noexcept;
@@ -96,6 +106,9 @@ private:
     std::mutex mutex_;
     transport::stream* to_ = nullptr;
     bool blocked_ = false;
+    std::uint64_t bytes_written_ = 0;
+    unsigned stalls_to_pass_ = 0; ///< of the connection, before it is waited for again
+    unsigned vain_waits_ = 0;     ///< in a row
     int error_ = 0;
     outcome drain_from_io_thread();
     void end_duty();

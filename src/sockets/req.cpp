@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/patterns.hpp"
-#include "sockets/policy/fair_queue.hpp"
-#include "sockets/policy/load_balancer.hpp"
+#include "sockets/policy/balanced.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -13,27 +12,23 @@ namespace {
 
 /// Requests and replies in strict turn, the reply taken from the asked peer only. On the wire a
 /// request begins with an empty part, and before that its number if REQ_CORRELATE is set.
-class req final : public core::pattern {
+class req final : public balanced {
 public:
-    explicit req(core::pattern_host& host) : host_(host), in_(host), number_(std::random_device{}())
+    explicit req(core::pattern_host& host)
+        : balanced(host), host_(host), number_(std::random_device{}())
     {}
 
     void attach(core::pipe_end& pipe) override
     {
         if (probe_router_)
             pipe.write({});
-        in_.add(pipe);
-        out_.add(pipe);
+        balanced::attach(pipe);
     }
-    void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
-    void writable(core::pipe_end& pipe) override { out_.activate(pipe); }
-    void peer_closed(core::pipe_end& pipe) override { out_.remove(pipe); }
     void detach(core::pipe_end& pipe) override
     {
         if (state_ == state::receiving && in_.last() == &pipe)
             state_ = state::idle; // the rest of the reply is gone
-        in_.remove(pipe);
-        out_.remove(pipe);
+        balanced::detach(pipe);
         if (asked_ == &pipe)
             asked_ = nullptr;
     }
@@ -85,7 +80,6 @@ public:
         in_.pop();
     }
 
-    const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override
     {
         const bool our_turn = state_ == state::idle || state_ == state::sending || relaxed_;
@@ -176,8 +170,6 @@ private:
     }
 
     core::pattern_host& host_;
-    fair_queue in_;
-    load_balancer out_;
     core::pipe_end* asked_ = nullptr;
     state state_ = state::idle;
     std::uint32_t number_;

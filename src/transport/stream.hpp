@@ -25,6 +25,14 @@ private:
 
 enum class direction : unsigned char { read, write };
 
+inline std::size_t total_bytes(const iovec* buffers, int count) noexcept
+{
+    std::size_t bytes = 0;
+    for (int i = 0; i < count; ++i)
+        bytes += buffers[i].iov_len;
+    return bytes;
+}
+
 /// An established, ready byte stream. Wrapping streams (encryption, framing) implement the same
 /// interface over another stream.
 /// Thread safety: write_some() may be called in any one thread while another calls read_some();
@@ -41,9 +49,10 @@ public:
     virtual io_result write_some(const iovec* buffers, int count) noexcept = 0;
     /// Calls `handler` in the I/O thread once read_some() or write_some() is worth calling again.
     virtual void async_wait(direction which, wait_handler handler) = 0;
-    /// I/O thread. Takes the stream out of its I/O context, so that another thread may wait for input
-    /// on the returned descriptor with poll() and call read_some(); pending waits are completed with
-    /// operation_aborted, and there are none until reclaim(). -1: that is not possible.
+    /// I/O thread. Takes the stream out of its I/O context, so that another thread may wait for
+    /// input on the returned descriptor with poll() and call read_some(); pending waits are
+    /// completed with operation_aborted, and there are none until reclaim(). -1: that is not
+    /// possible.
     virtual int lend() noexcept { return -1; }
     /// I/O thread. Ends what lend() began; false if the stream is of no use any more.
     virtual bool reclaim() noexcept { return true; }

@@ -35,10 +35,34 @@ tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
     return endpoint;
 }
 
+// Within a machine nothing is under way for long. What the kernel would let come together there
+// (several MiB) only leaves the caches before it is read. It doubles these numbers for its own
+// needs.
+constexpr int local_send_buffer_bytes = 64 * 1024;
+constexpr int local_receive_buffer_bytes = 256 * 1024;
+
+bool is_within_machine(int fd) noexcept
+{
+    sockaddr_storage ends[2]{};
+    socklen_t bytes[2] = {sizeof ends[0], sizeof ends[1]};
+    auto* const near = reinterpret_cast<sockaddr*>(&ends[0]);
+    auto* const far = reinterpret_cast<sockaddr*>(&ends[1]);
+    if (::getsockname(fd, near, &bytes[0]) != 0 || ::getpeername(fd, far, &bytes[1]) != 0)
+        return false;
+    const auto host = to_tcp(far, bytes[1]).address();
+    return host == to_tcp(near, bytes[0]).address() || ip_host::unmapped(host).is_loopback();
+}
+
 void tune(int fd, const options& settings)
 {
     using ip_settings::set_int;
     ip_settings::apply_per_connection(fd, settings);
+    if (is_within_machine(fd)) {
+        if (settings.send_buffer_bytes < 0)
+            set_int(fd, SOL_SOCKET, SO_SNDBUF, local_send_buffer_bytes);
+        if (settings.receive_buffer_bytes < 0)
+            set_int(fd, SOL_SOCKET, SO_RCVBUF, local_receive_buffer_bytes);
+    }
     // Batching is done above; what is written should leave at once.
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (settings.tcp_keepalive >= 0)
@@ -62,10 +86,7 @@ std::string endpoint_text(const sockaddr* address, socklen_t bytes)
 
 std::string peer_text(int, const sockaddr* address, socklen_t bytes)
 {
-    auto host = to_tcp(address, bytes).address();
-    if (host.is_v6() && host.to_v6().is_v4_mapped())
-        host = asio::ip::make_address_v4(asio::ip::v4_mapped, host.to_v6());
-    return host.to_string();
+    return ip_host::unmapped(to_tcp(address, bytes).address()).to_string();
 }
 
 std::size_t undelivered_bytes(int)
@@ -210,9 +231,10 @@ private:
                                settings_.socks_username, settings_.socks_password};
         current_ = connect_through(
             io_, std::move(connected), std::move(request), limit,
-            [self = shared_from_this()](const error_code& error, std::unique_ptr<stream> ready) {
-                self->finish(error, std::move(ready));
-            });
+            {[self = shared_from_this()](const error_code& error, std::unique_ptr<stream> ready) {
+                 self->finish(error, std::move(ready));
+             },
+             handler_.steps()});
     }
 
     void finish_later(const error_code& error)

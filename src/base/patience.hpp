@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/held_signals.hpp"
+#include "base/waiter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace zlink::base {
+
+/// Decides whether a thread that waits looks for news for a while before it sleeps, and looks.
+///
+/// To fall asleep and to be woken costs both threads several us, on a virtual machine some 50. If
+/// news comes sooner, looking is cheaper for both. It is tried after several short sleeps in a row,
+/// goes on while most looks find something well within the time of a wake-up, and is tried ever
+/// less often where it does not pay. See docs/decisions/0013.
+///
+/// Thread safety: one thread at a time.
+class patience {
+public:
+    /// No look takes longer, but for the other threads that run on the processor meanwhile.
+    static constexpr std::chrono::microseconds longest_look{100};
+    /// Who got more messages than this since it last waited is served best in batches: it sleeps.
+    static constexpr unsigned most_in_dialogue = 16;
+
+    /// Waits, with `sleep()`, after a look if that is worth its time. `found()` tells whether there
+    /// is news; `messages`: how many have come since the wait before, about. `signalled` if found()
+    /// said so, `interrupted` if a signal handler ran while looking, else what sleep() returned.
+    template <class Found, class Sleep>
+    wait_result wait(unsigned messages, deadline until, Found found, Sleep sleep)
+    {
+        if (messages > most_in_dialogue)
+            return sleep();
+        if (credit_ > 0)
+            if (const auto seen = look(until, found); seen != wait_result::timeout)
+                return seen;
+        const auto begin = steady_clock::now();
+        const wait_result woken = sleep();
+        slept(steady_clock::now() - begin);
+        return woken;
+    }
+
+private:
+    // Two threads that talk to each other and both sleep between see sleeps of two wake-ups.
+    static constexpr std::chrono::microseconds short_sleep{300};
+    // A look was good if it took half the time of the sleeps before it, or no more than this.
+    static constexpr std::chrono::microseconds always_good{20};
+    static constexpr int first_credit = 6;
+    static constexpr int most_credit = 16;
+    static constexpr int cost_of_bad_look = 2;
+    static constexpr unsigned fewest_short_sleeps = 4;
+    static constexpr unsigned most_short_sleeps = 1024;
+
+    template <class Found>
+    wait_result look(deadline until, Found& found)
+    {
+        const held_signals held; // one that comes now has to end the wait, as it does a sleep
+        const auto begin = steady_clock::now();
+        const auto end = std::min(until, begin + longest_look);
+        for (;;) {
+            const bool success = found();
+            const auto now = steady_clock::now();
+            if (success || now >= end) {
+                looked(success && now - begin <= std::max<std::chrono::nanoseconds>(
+                                                     always_good, usual_sleep_ / 2));
+                if (success)
+                    return wait_result::signalled;
+                return held.waiting() ? wait_result::interrupted : wait_result::timeout;
+            }
+            std::this_thread::yield(); // whoever is to bring the news may want this processor
+        }
+    }
+
+    void looked(bool well) noexcept
+    {
+        if (well) {
+            credit_ = std::min(credit_ + 1, most_credit);
+            if (credit_ == most_credit)
+                short_sleeps_needed_ = fewest_short_sleeps;
+            return;
+        }
+        credit_ -= cost_of_bad_look;
+        if (credit_ <= 0)
+            short_sleeps_needed_ = std::min(short_sleeps_needed_ * 2, most_short_sleeps);
+    }
+
+    void slept(std::chrono::nanoseconds time) noexcept
+    {
+        if (time > short_sleep) {
+            short_sleeps_ = 0;
+            return;
+        }
+        ++short_sleeps_;
+        usual_sleep_ += (time - usual_sleep_) / 4;
+        if (short_sleeps_ < short_sleeps_needed_ || credit_ > 0)
+            return;
+        credit_ = first_credit;
+        short_sleeps_ = 0;
+    }
+
+    std::chrono::nanoseconds usual_sleep_{}; ///< moving average of short ones
+    int credit_ = 0;                         ///< no looks without any
+    unsigned short_sleeps_ = 0;
+    unsigned short_sleeps_needed_ = fewest_short_sleeps;
+};
+
+} // namespace zlink::base

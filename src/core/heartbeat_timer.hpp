@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/heartbeat.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace zlink::core {
+
+/// The heartbeats of one connection after the other, if this side or the peer wants any: gives
+/// engine::heartbeat the time, and says when something is due.
+///
+/// Invariant: while there are heartbeats the timer runs out at their deadline or before it.
+/// Received bytes do not touch it: one that has become too early finds nothing due.
+///
+/// Thread safety: the I/O thread only.
+/// Lifetime: `owner`, where it is asked for, is kept alive while the timer runs, and keeps this and
+/// the I/O context until stop().
+class heartbeat_timer {
+public:
+    using action = engine::heartbeat::action;
+
+    /// `due` is told of every PING to be sent, and of death; it may call stop().
+    heartbeat_timer(boost::asio::io_context& io, std::function<void(action)> due) noexcept
+        : io_(io), due_(std::move(due))
+    {}
+
+    /// Are there any heartbeats?
+    explicit operator bool() const noexcept { return heartbeat_.has_value(); }
+    /// A connection begins that wants heartbeats.
+    void start(const engine::heartbeat_settings& settings, std::shared_ptr<void> owner);
+    /// The connection has gone, or nothing of it matters any more.
+    void stop() noexcept;
+
+    /// The peer has sent a PING with a time to live; it may be the only one to want heartbeats.
+    void ping_received(std::chrono::milliseconds ttl, std::shared_ptr<void> owner);
+    /// A PING was handed to the connection at once, see engine::heartbeat::ping_sent().
+    void ping_sent() noexcept;
+    /// Bytes came in.
+    void received() noexcept
+    {
+        if (heartbeat_)
+            heartbeat_->received();
+    }
+    /// Nothing is read for the time being.
+    void pause() noexcept
+    {
+        if (heartbeat_)
+            heartbeat_->pause();
+    }
+    bool paused() const noexcept { return heartbeat_ && heartbeat_->paused(); }
+    /// Reading goes on; only if paused().
+    void resume(std::shared_ptr<void> owner);
+
+private:
+    void schedule(std::shared_ptr<void> owner);
+    void beat(std::shared_ptr<void> owner);
+
+    boost::asio::io_context& io_;
+    const std::function<void(action)> due_;
+    std::optional<engine::heartbeat> heartbeat_;
+    std::optional<boost::asio::steady_timer> timer_; ///< while it is running
+};
+
+} // namespace zlink::core

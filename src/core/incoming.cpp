@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/incoming.hpp"
+
+#include "core/conflation.hpp"
+#include "core/notices.hpp"
+#include "core/socket_link.hpp"
+#include "engine/conflate.hpp"
+#include "engine/raw_inbound.hpp"
+#include "engine/socket_types.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace zlink::core {
+namespace {
+
+namespace types = engine::socket_types;
+
+engine::kept_commands commands_for(int type) noexcept
+{
+    if (type == types::radio)
+        return engine::kept_commands::groups;
+    return takes_subscriptions(type) ? engine::kept_commands::subscriptions
+                                     : engine::kept_commands::none;
+}
+
+} // namespace
+
+void incoming::begin(const engine::remote_peer& remote, std::shared_ptr<pipe_end> to,
+                     engine::inbound::command_handler& commands)
+{
+    if (conflates_receiving(*options_) && !unconflated_)
+        unconflated_ = std::make_unique<base::channel>();
+    to_ = std::move(to);
+    decoder_ =
+        make_decoder(remote, unconflated_ ? *unconflated_ : to_->channels()->b_to_a, commands);
+    connected_ = true;
+}
+
+std::unique_ptr<engine::decoder>
+incoming::make_decoder(const engine::remote_peer& remote, base::channel& to,
+                       engine::inbound::command_handler& commands) const
+{
+    if (options_->wire != wire_format::zmtp)
+        return std::make_unique<engine::raw_inbound>(
+            to, static_cast<std::size_t>(options_->receive_batch_bytes));
+    auto in = std::make_unique<engine::inbound>(to, options_->max_message_bytes,
+                                                commands_for(options_->type), commands);
+    in->expect(engine::framing_for(remote));
+    if (options_->type == types::req)
+        in->require_envelope();
+    else if (options_->type == types::dish)
+        in->require_group();
+    return in;
+}
+
+engine::inbound_error incoming::feed(std::span<const std::byte> bytes)
+{
+    while (!bytes.empty() && connected_) {
+        iovec space[engine::decoder::most_entries];
+        const int count = decoder_->prepare(space);
+        if (count == 0)
+            return engine::inbound_error::out_of_memory;
+        std::size_t moved = 0;
+        for (int i = 0; i < count && !bytes.empty(); ++i) {
+            const std::size_t some = std::min(space[i].iov_len, bytes.size());
+            std::memcpy(space[i].iov_base, bytes.data(), some);
+            bytes = bytes.subspan(some);
+            moved += some;
+        }
+        const auto error = decoder_->received(moved);
+        pass_on(); // what came before an error counts
+        if (error != engine::inbound_error::none)
+            return error;
+    }
+    return engine::inbound_error::none;
+}
+
+void incoming::pass_on()
+{
+    bool wake = decoder_->consumer_was_asleep();
+    if (unconflated_ && to_) [[unlikely]] {
+        auto newest = engine::take_newest(unconflated_->queue);
+        if (newest.copy) {
+            base::channel& channel = to_->channels()->b_to_a;
+            channel.newest.put(std::move(newest.copy));
+            wake = channel.queue.wake();
+        }
+    }
+    if (wake && to_)
+        to_->notify(pipe_end::readable);
+}
+
+void incoming::tell(std::string_view notice)
+{
+    const frame message = notice_frame(options_->type, notice);
+    if (decoder_->append(message.flags, message.bytes()))
+        pass_on();
+}
+
+void incoming::tell_of_loss(bool made_again)
+{
+    if (notifies_disconnect(*options_))
+        tell({});
+    if (const auto notice = disconnect_message(*options_); !notice.empty())
+        tell(notice);
+    if (const auto notice = hiccup_message(*options_); made_again && !notice.empty())
+        tell(notice);
+}
+
+void incoming::reset() noexcept
+{
+    connected_ = false;
+    if (decoder_)
+        decoder_->reset();
+}
+
+} // namespace zlink::core

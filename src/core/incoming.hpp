@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/options.hpp"
+#include "core/pipe.hpp"
+#include "engine/inbound.hpp"
+#include "engine/peer.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace zlink::core {
+
+/// What comes in through a pipe: makes messages of the bytes of one connection after the other, and
+/// passes them on to the socket, all of them or with ZMQ_CONFLATE the newest. Between these
+/// messages it puts the notices about the connections (core/notices.hpp).
+///
+/// Invariant: there is a connection from begin() to reset().
+/// Thread safety: the I/O thread only, and nothing but decoder() while another one reads, see
+/// reading_lease.
+/// Lifetime: the channels of a pipe must last until the next begin(), also after leave().
+class incoming {
+public:
+    explicit incoming(std::shared_ptr<const socket_options> options) noexcept
+        : options_(std::move(options))
+    {}
+
+    /// A connection to `remote` begins; what it brings is for `to`. Commands that are no messages
+    /// are told to `commands`.
+    void begin(const engine::remote_peer& remote, std::shared_ptr<pipe_end> to,
+               engine::inbound::command_handler& commands);
+    /// Reads the connection; after each time pass_on() is due. Only after begin().
+    engine::decoder& decoder() noexcept { return *decoder_; }
+    /// Takes bytes that were read by others. Ends early if the connection does.
+    engine::inbound_error feed(std::span<const std::byte> bytes);
+    /// Gives the socket what has become complete.
+    void pass_on();
+    /// A message that no peer has sent, for the application.
+    void tell(std::string_view notice);
+    /// The application is told that the connection has gone; after reset().
+    void tell_of_loss(bool made_again);
+    /// The connection has gone: drops the message of which only a part has come.
+    void reset() noexcept;
+    /// The pipe is given up: the socket gets nothing more.
+    void leave() noexcept { to_.reset(); }
+    bool keeps_newest() const noexcept { return unconflated_ != nullptr; }
+
+private:
+    std::unique_ptr<engine::decoder> make_decoder(const engine::remote_peer& remote,
+                                                  base::channel& to,
+                                                  engine::inbound::command_handler& commands) const;
+
+    const std::shared_ptr<const socket_options> options_;
+    std::shared_ptr<pipe_end> to_;
+    std::unique_ptr<base::channel> unconflated_; ///< what comes in, if only the newest goes on
+    std::unique_ptr<engine::decoder> decoder_;
+    bool connected_ = false;
+};
+
+} // namespace zlink::core

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/peer_info.hpp"
+
+#include "engine/peer.hpp"
+#include "transport/stream.hpp"
+
+#include <utility>
+#include <vector>
+
+namespace zlink::core {
+
+peer_info describe_peer(const engine::remote_peer& remote, const transport::stream& connection)
+{
+    peer_info info;
+    info.routing_id = remote.routing_id;
+    info.socket_type = remote.socket_type;
+    std::vector<std::pair<std::string, std::string>> properties;
+    for (const auto& property : remote.properties)
+        properties.emplace_back(property.name, property.value);
+    if (const std::string address = connection.peer_address(); !address.empty())
+        properties.emplace_back("Peer-Address", address);
+    properties.emplace_back("__fd", std::to_string(connection.descriptor()));
+    // Documented under this name, sent under another.
+    if (!remote.routing_id.empty())
+        properties.emplace_back("Routing-Id", remote.routing_id);
+    info.properties = metadata_ref(new metadata(std::move(properties), connection.descriptor()));
+    return info;
+}
+
+} // namespace zlink::core

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/reading_lease.hpp"
+
+#include <utility>
+
+namespace zlink::core {
+namespace {
+
+// What is lent and not used for so long is taken back.
+constexpr std::chrono::milliseconds watch_interval{10};
+// A connection that had to be taken back for writing stays for so long.
+constexpr std::chrono::milliseconds lending_pause{50};
+
+} // namespace
+
+// --- the socket's thread
+
+bool reading_lease::read_for_room() noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ == reader::io_thread)
+        return false;
+    const read_end end = read_directly();
+    in_->consumer_was_asleep(); // it is this thread
+    if (end == read_end::full || (end == read_end::dry && reader_ == reader::lent))
+        return true;
+    reader_ = reader::io_thread;
+    return false;
+}
+
+reading_lease::lent_step reading_lease::read_lent() noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ != reader::lent)
+        return {};
+    const read_end end = read_directly();
+    const bool ended = end == read_end::needs_io_thread;
+    if (ended)
+        reader_ = reader::io_thread;
+    // Input that there is no room for must not end a sleep; the next call looks again.
+    const int awaited = end == read_end::full ? -1 : from_->descriptor();
+    return {{!ended, in_->consumer_was_asleep(), awaited}, ended};
+}
+
+bool reading_lease::give_back() noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ != reader::lent)
+        return false;
+    reader_ = reader::io_thread;
+    return true;
+}
+
+// With the mutex.
+reading_lease::read_end reading_lease::read_directly() noexcept
+{
+    reading_directly_ = true;
+    read_end end = read_end::needs_io_thread;
+    while (left_.commands.empty()) {
+        if (!in_->has_room()) {
+            end = read_end::full;
+            break;
+        }
+        iovec space[engine::decoder::most_entries];
+        const int count = in_->prepare(space);
+        if (count == 0)
+            break; // the I/O thread will find the same
+        const std::size_t offered = transport::total_bytes(space, count);
+        const auto result = from_->read_some(space, count);
+        if (result.would_block())
+            end = read_end::dry;
+        if (result.error || result.bytes == 0)
+            break;
+        ++reads_;
+        try {
+            left_.error = in_->received(result.bytes);
+        } catch (...) {
+            left_.error = engine::inbound_error::out_of_memory;
+        }
+        if (left_.error != engine::inbound_error::none)
+            break;
+        if (result.bytes < offered && left_.commands.empty()) {
+            end = read_end::dry;
+            break;
+        }
+    }
+    reading_directly_ = false;
+    return end;
+}
+
+bool reading_lease::keep_for_later(std::span<const std::byte> command)
+{
+    if (reading_directly_)
+        left_.commands.emplace_back(command.begin(), command.end());
+    return reading_directly_;
+}
+
+// --- the I/O thread
+
+void reading_lease::hand_over(engine::decoder& in, transport::stream& from, reader to)
+{
+    std::lock_guard lock(mutex_);
+    in_ = &in;
+    from_ = &from;
+    reader_ = to;
+    reads_ = 0;
+}
+
+void reading_lease::offer(engine::decoder& in, transport::stream& from)
+{
+    hand_over(in, from, reader::offered);
+}
+
+bool reading_lease::lend(engine::decoder& in, transport::stream& from)
+{
+    if (base::steady_clock::now() < lend_again_ || from.lend() < 0)
+        return false;
+    stream_lent_ = true;
+    hand_over(in, from, reader::lent);
+    return true;
+}
+
+void reading_lease::watch(std::function<void()> unused)
+{
+    if (!timer_)
+        timer_.emplace(io_);
+    timer_->expires_after(watch_interval);
+    timer_->async_wait([this, unused = std::move(unused)](const auto& error) mutable {
+        if (error || !stream_lent_)
+            return;
+        if (was_used())
+            watch(std::move(unused));
+        else
+            unused();
+    });
+}
+
+// Since the last look. If the socket's thread has stopped reading by itself, it will not again.
+bool reading_lease::was_used()
+{
+    std::lock_guard lock(mutex_);
+    return std::exchange(reads_, 0) != 0 && reader_ == reader::lent;
+}
+
+void reading_lease::take_back()
+{
+    {
+        std::lock_guard lock(mutex_);
+        reader_ = reader::io_thread;
+    }
+    if (std::exchange(stream_lent_, false)) {
+        if (timer_)
+            timer_->cancel();
+        from_->reclaim(); // if that fails, the next operation on the stream will
+    }
+}
+
+bool reading_lease::take_back_for_writing()
+{
+    if (!stream_lent_)
+        return false;
+    take_back();
+    lend_again_ = base::steady_clock::now() + lending_pause;
+    return true;
+}
+
+void reading_lease::stop()
+{
+    take_back();
+    timer_.reset();
+}
+
+} // namespace zlink::core

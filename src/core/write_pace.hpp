@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace zlink::core {
+
+/// What the connections of a socket have in common that sends each message to several of them.
+/// Thread safety: the socket's thread only.
+struct fan_out_pace {
+    /// So many connections are written to by the sending thread after a pause.
+    static constexpr unsigned direct_writes = 16;
+    std::chrono::steady_clock::time_point last_wake{};
+    const void* last_woken = nullptr; ///< the connection
+    unsigned in_a_row = 0;            ///< times it was the same one
+    unsigned direct_left = direct_writes;
+};
+
+/// How what was committed for a connection is to be written, as its commits follow each other and,
+/// if the socket sends each message to many, those for its other connections: at once by the
+/// sending thread, by it in batches, or by the I/O thread. See docs/decisions 0002 and 0012.
+///
+/// Only commits that find the consumer asleep are asked about. In the header because that is in the
+/// path of each message.
+///
+/// Thread safety: the socket's thread only.
+class write_pace {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+    enum class way : std::uint8_t {
+        at_once,
+        in_batches, ///< messages follow each other quickly
+        hand_over,  ///< there are many connections to write to, see io_thread::hand_over()
+    };
+
+    /// `shared`: null if the socket does not send to many.
+    explicit write_pace(std::shared_ptr<fan_out_pace> shared) noexcept : shared_(std::move(shared))
+    {}
+
+    bool is_one_of_many() const noexcept { return shared_ != nullptr; }
+    /// Does nobody else wait if the sending thread waits for this connection?
+    bool is_alone() const noexcept { return !shared_ || shared_->in_a_row >= wakes_until_single; }
+
+    /// A commit has woken the consumer at `now`; the `committed`th message was the last one.
+    way choose(time_point now, std::uint64_t committed) noexcept
+    {
+        if (shared_)
+            if (const auto chosen = choose_among_many(now, committed))
+                return *chosen;
+        quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
+        if (quick_wakes_ < quick_wakes_until_batching)
+            return way::at_once;
+        last_wake_ = now;
+        return way::in_batches;
+    }
+    /// What was to be written at once is.
+    void wrote_at_once(time_point now) noexcept
+    {
+        last_wake_ = now;
+        if (shared_)
+            shared_->last_wake = now;
+    }
+    /// A batch is full and is going to be written.
+    void write_batch(time_point now) noexcept { last_wake_ = now; }
+    /// The sending thread is going to sleep: it was no stream.
+    void pause() noexcept { quick_wakes_ = 0; }
+
+private:
+    // Writing at once is best for a message now and then. When several follow the end of the write
+    // before them faster than this, batching moves more of them. A request and its reply may look
+    // like that too, where one processor has run both ends; pause() tells.
+    static constexpr std::chrono::nanoseconds quick_wake{3'000};
+    static constexpr unsigned quick_wakes_until_batching = 3;
+    // A socket that could send to many connections and wakes one only so often in a row has only
+    // that one to send to.
+    static constexpr unsigned wakes_until_single = 16;
+    // One whose connections were busy with several messages each has paused if none was woken for
+    // so long.
+    static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
+
+    // A message to many: after a pause the first few connections are written to at once. While
+    // messages follow each other quickly, or if there are more connections than that, the I/O
+    // threads write: to each of them all that has come since the last time. Nothing = there is only
+    // this connection, it seems.
+    std::optional<way> choose_among_many(time_point now, std::uint64_t committed) noexcept
+    {
+        fan_out_pace& pace = *shared_;
+        const bool in_stream = committed - std::exchange(committed_at_wake_, committed) > 1;
+        const auto gap = now - pace.last_wake;
+        pace.in_a_row = std::exchange(pace.last_woken, this) == this ? pace.in_a_row + 1 : 0;
+        if (gap >= (in_stream ? pause_of_stream : quick_wake) ||
+            pace.in_a_row >= wakes_until_single)
+            pace.direct_left = fan_out_pace::direct_writes;
+        if (pace.direct_left == fan_out_pace::direct_writes && pace.in_a_row != 0)
+            return {};
+        if (pace.direct_left == 0) {
+            pace.last_wake = now;
+            return way::hand_over;
+        }
+        --pace.direct_left;
+        return way::at_once;
+    }
+
+    const std::shared_ptr<fan_out_pace> shared_;
+    std::uint64_t committed_at_wake_ = 0; ///< messages
+    time_point last_wake_{};
+    unsigned quick_wakes_ = 0; ///< in a row
+};
+
+} // namespace zlink::core

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/write_pace.hpp"
+
+#include <deque>
+#include <gtest/gtest.h>
+
+namespace zlink::core {
+namespace {
+
+using namespace std::chrono_literals;
+using way = write_pace::way;
+
+class WritePace : public ::testing::Test {
+protected:
+    /// A message for `to`, `gap` after what happened last.
+    way send(write_pace& to, std::chrono::nanoseconds gap)
+    {
+        now_ += gap;
+        const way how = to.choose(now_, ++committed_);
+        if (how == way::at_once)
+            to.wrote_at_once(now_ += 5us);
+        return how;
+    }
+
+    write_pace::time_point now_{1h};
+    std::uint64_t committed_ = 0; // of each connection: all get the same
+};
+
+TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
+{
+    write_pace pace(nullptr);
+    EXPECT_FALSE(pace.is_one_of_many());
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(send(pace, 4us), way::at_once);
+}
+
+TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
+{
+    write_pace pace(nullptr);
+    EXPECT_EQ(send(pace, 1ms), way::at_once);
+    EXPECT_EQ(send(pace, 1us), way::at_once);
+    EXPECT_EQ(send(pace, 1us), way::at_once);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+    EXPECT_EQ(send(pace, 4us), way::at_once);
+}
+
+TEST_F(WritePace, takes_a_dialogue_for_no_stream)
+{
+    write_pace pace(nullptr);
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(send(pace, 1us), way::at_once);
+        pace.pause();
+    }
+}
+
+TEST_F(WritePace, counts_from_the_end_of_a_batch)
+{
+    write_pace pace(nullptr);
+    for (int i = 0; i < 3; ++i)
+        send(pace, 1us);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+    pace.write_batch(now_ += 10us);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+}
+
+TEST_F(WritePace, writes_to_the_first_of_many_connections_after_a_pause)
+{
+    const auto shared = std::make_shared<fan_out_pace>();
+    std::deque<write_pace> connections;
+    for (int i = 0; i < 40; ++i)
+        connections.emplace_back(shared);
+    EXPECT_TRUE(connections.front().is_one_of_many());
+    for (int message = 0; message < 3; ++message) {
+        unsigned index = 0;
+        for (write_pace& connection : connections) {
+            now_ += index == 0 ? 1ms : 0ms;
+            EXPECT_EQ(connection.choose(now_, committed_ + 1),
+                      index < fan_out_pace::direct_writes ? way::at_once : way::hand_over);
+            if (index++ < fan_out_pace::direct_writes)
+                connection.wrote_at_once(now_ += 5us);
+        }
+        ++committed_;
+    }
+    for (write_pace& connection : connections) // no pause
+        EXPECT_EQ(connection.choose(now_, committed_ + 1), way::hand_over);
+}
+
+TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
+{
+    const auto shared = std::make_shared<fan_out_pace>();
+    write_pace only(shared);
+    send(only, 1ms);
+    for (int i = 0; i < 50; ++i)
+        EXPECT_EQ(send(only, 4us), way::at_once);
+    EXPECT_EQ(send(only, 1us), way::at_once);
+    EXPECT_EQ(send(only, 1us), way::at_once);
+    EXPECT_EQ(send(only, 1us), way::in_batches);
+}
+
+} // namespace
+} // namespace zlink::core
