@@ -142,6 +142,10 @@ TEST(Errors, of_messages_come_after_those_of_sockets)
 
 // --- exhaustion ----------------------------------------------------------------------------------
 
+// The undefined-behaviour sanitizer, which is built in together with the address sanitizer, needs a
+// descriptor to look at an object of a type that is new to it, and reports a fault if it gets none.
+#if !defined(__SANITIZE_ADDRESS__)
+
 /// No more file descriptors for this process while it lives.
 class no_descriptors {
 public:
@@ -207,6 +211,8 @@ TEST(ZlinkOnlyExhaustion, of_descriptors_does_not_spoil_a_context)
     sender.send("works again");
     EXPECT_EQ("works again", receiver.recv());
 }
+
+#endif
 
 TEST(ZlinkOnlyExhaustion, of_memory_is_an_error)
 {

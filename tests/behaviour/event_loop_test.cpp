@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Event loops on ZMQ_FD with epoll, edge-triggered and level-triggered: many messages, both ways at
 // once, without a stall. Loops wait on nothing else, so one lost signal is the end of the test.
+#include "support/descriptors.hpp"
 #include "support/fixture.hpp"
 
 #include <sys/epoll.h>
@@ -12,41 +13,10 @@
 namespace zlink::test {
 namespace {
 
-enum class trigger { edge, level };
-
 /// How a loop learns that there is nothing to receive.
 enum class habit {
     asks_each_time,     ///< reads ZMQ_EVENTS before each message
     asks_before_waiting ///< receives until EAGAIN, then reads ZMQ_EVENTS once more
-};
-
-/// The descriptor of a socket in an epoll set of its own.
-class watch {
-public:
-    watch(test_socket& socket, trigger how) : epoll_(::epoll_create1(EPOLL_CLOEXEC))
-    {
-        epoll_event event{};
-        event.events = EPOLLIN | (how == trigger::edge ? EPOLLET : 0u);
-        if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, socket.get(ZMQ_FD), &event) != 0)
-            throw std::runtime_error("epoll");
-    }
-    ~watch() { ::close(epoll_); }
-    watch(const watch&) = delete;
-    watch& operator=(const watch&) = delete;
-
-    /// @return false if nothing comes.
-    bool wait() const
-    {
-        epoll_event event{};
-        int count = 0;
-        do
-            count = ::epoll_wait(epoll_, &event, 1, static_cast<int>(patience.count()));
-        while (count < 0 && errno == EINTR);
-        return count == 1;
-    }
-
-private:
-    int epoll_;
 };
 
 /// What one side of an exchange does; numbered messages both ways.
@@ -60,7 +30,7 @@ struct task {
 /// Runs one side. @return empty, or what went wrong.
 std::string run_loop(test_socket& socket, trigger how, habit asks, task work)
 {
-    const watch descriptor(socket, how);
+    const readable_watch descriptor(socket.get(ZMQ_FD), how);
     int sent = 0;
     int received = 0;
     const auto receive = [&] { // false: nothing there
@@ -211,7 +181,7 @@ TEST(EventLoopHabits, receiving_until_nothing_is_left_quiets_the_descriptor)
         for (int index = 0; index < count; ++index)
             from.send(std::to_string(index));
     });
-    const watch descriptor(bound, trigger::level);
+    const readable_watch descriptor(bound.get(ZMQ_FD), trigger::level);
     int received = 0;
     int idle_turns = 0;
     while (received < count) {

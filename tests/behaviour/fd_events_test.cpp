@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZMQ_FD and ZMQ_EVENTS as event loops use them: wait on the descriptor, then ask for the events.
+#include "support/descriptors.hpp"
 #include "support/fixture.hpp"
 
 #include <poll.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <thread>
@@ -36,30 +35,6 @@ public:
 private:
     test_socket& socket_;
     int fd_;
-};
-
-/// Waits for the moments at which a descriptor becomes readable, not for its being readable.
-class edge_watch {
-public:
-    explicit edge_watch(int fd) : epoll_(::epoll_create1(EPOLL_CLOEXEC))
-    {
-        epoll_event event{};
-        event.events = EPOLLIN | EPOLLET;
-        if (epoll_ < 0 || ::epoll_ctl(epoll_, EPOLL_CTL_ADD, fd, &event) != 0)
-            throw std::runtime_error("epoll");
-    }
-    ~edge_watch() { ::close(epoll_); }
-    edge_watch(const edge_watch&) = delete;
-    edge_watch& operator=(const edge_watch&) = delete;
-
-    bool wait() const
-    {
-        epoll_event event{};
-        return ::epoll_wait(epoll_, &event, 1, static_cast<int>(patience.count())) == 1;
-    }
-
-private:
-    int epoll_;
 };
 
 /// A thread that sends a burst of messages each time it is asked to.
@@ -235,7 +210,7 @@ TEST_P(FdEvents, the_descriptor_becomes_readable_anew_whenever_there_was_nothing
 {
     constexpr int burst = 3;
     auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
-    const edge_watch watch(bound.get(ZMQ_FD));
+    const readable_watch watch(bound.get(ZMQ_FD));
     burst_sender sender(peer, burst);
     for (int round = 0; round < 1000; ++round) {
         sender.next();

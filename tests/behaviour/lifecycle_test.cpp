@@ -380,6 +380,28 @@ TEST(Fork, finds_no_lock_held_that_other_threads_were_in)
         thread.join();
 }
 
+TEST(Fork, finds_memory_for_messages_that_other_threads_make)
+{
+    const auto make_message = [] {
+        zmq_msg_t message;
+        const int result = zmq_msg_init_size(&message, 100'000);
+        zmq_msg_close(&message);
+        return result;
+    };
+    std::atomic<bool> ended{false};
+    std::vector<std::thread> busy;
+    for (int index = 0; index < 2; ++index)
+        busy.emplace_back([&] {
+            while (!ended)
+                make_message();
+        });
+    for (int round = 0; round < 100 && !HasFailure(); ++round)
+        EXPECT_EQ(0, child_process(make_message).status());
+    ended = true;
+    for (auto& thread : busy)
+        thread.join();
+}
+
 #endif
 
 } // namespace

@@ -16,6 +16,8 @@
 #include <filesystem>
 #include <thread>
 
+#include "support/raw_peer.hpp"
+
 namespace zlink::test {
 namespace {
 
@@ -94,76 +96,6 @@ private:
     int version_;
     std::string address_;
     test_socket socket_;
-};
-
-/// A peer that speaks with bytes of the test's choice.
-class raw_peer {
-public:
-    raw_peer() = default;
-    explicit raw_peer(int fd) : fd_(fd) {}
-    raw_peer(raw_peer&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    raw_peer& operator=(raw_peer&& other) noexcept
-    {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~raw_peer() { hang_up(); }
-
-    static raw_peer connected_to(const std::string& endpoint)
-    {
-        sockaddr_in address = loopback(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
-        raw_peer peer(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (::connect(peer.fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
-            throw std::runtime_error("connect");
-        return peer;
-    }
-    void send(const std::string& bytes) const
-    {
-        if (::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL) !=
-            static_cast<ssize_t>(bytes.size()))
-            throw std::runtime_error("send");
-    }
-    void hang_up()
-    {
-        if (fd_ >= 0)
-            ::close(std::exchange(fd_, -1));
-    }
-    static sockaddr_in loopback(int port)
-    {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        address.sin_port = htons(static_cast<std::uint16_t>(port));
-        return address;
-    }
-
-private:
-    int fd_ = -1;
-};
-
-/// A listener whose peers get bytes of the test's choice.
-class raw_listener {
-public:
-    explicit raw_listener(int backlog = 8) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
-    {
-        sockaddr_in address = raw_peer::loopback(0);
-        socklen_t bytes = sizeof address;
-        if (::bind(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
-            ::listen(fd_, backlog) != 0 ||
-            ::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
-            throw std::runtime_error("listen");
-        port_ = ntohs(address.sin_port);
-    }
-    ~raw_listener() { ::close(fd_); }
-    raw_listener(const raw_listener&) = delete;
-    raw_listener& operator=(const raw_listener&) = delete;
-
-    std::string endpoint() const { return "tcp://127.0.0.1:" + std::to_string(port_); }
-    raw_peer accept() const { return raw_peer(::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC)); }
-
-private:
-    int fd_;
-    int port_ = 0;
 };
 
 std::string greeting(const std::string& mechanism)
@@ -419,7 +351,7 @@ protected:
         if (configure)
             configure(socket_);
         post_.emplace(context_, socket_);
-        peer_ = raw_peer::connected_to(socket_.bind_and_resolve("tcp://127.0.0.1:*"));
+        peer_ = raw_peer(socket_.bind_and_resolve("tcp://127.0.0.1:*"));
         post_->expect(ZMQ_EVENT_LISTENING);
         begun_ = post_->expect(ZMQ_EVENT_ACCEPTED);
     }
@@ -455,7 +387,7 @@ TEST_F(MonitorHandshake, that_the_peer_leaves_is_told_and_tried_again)
     connect_raw();
     peer_.send(greeting("NULL").substr(0, 20));
     wait_until([] { return false; }, std::chrono::milliseconds(20)); // both ends of the exchange
-    peer_.hang_up();
+    peer_.close();
     const told failed = post_->expect(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
     EXPECT_TRUE(failed.values.at(0) == EPIPE || failed.values.at(0) == ECONNRESET)
         << failed.values.at(0);
@@ -468,7 +400,7 @@ TEST_F(MonitorHandshake, that_the_peer_leaves_is_told_and_tried_again)
 TEST_F(MonitorHandshake, that_the_peer_leaves_is_told_at_the_bound_side)
 {
     accept_raw();
-    peer_.hang_up();
+    peer_.close();
     const told failed = post_->expect(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
     EXPECT_TRUE(failed.values.at(0) == EPIPE || failed.values.at(0) == ECONNRESET)
         << failed.values.at(0);
@@ -531,7 +463,7 @@ TEST_F(MonitorHandshake, of_an_older_protocol_is_not_told)
                                           "\0\x01x",
                                           5)); // no identity, a message
     EXPECT_EQ("x", socket_.recv());
-    peer_.hang_up();
+    peer_.close();
     EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
 }
 
@@ -568,9 +500,10 @@ TEST_F(MonitorFailures, a_pending_connection_that_is_given_up_is_closed)
     std::vector<raw_peer> fillers;
     for (int index = 0; index < 4; ++index) {
         const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-        const std::string endpoint = listener.endpoint();
-        sockaddr_in address =
-            raw_peer::loopback(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        address.sin_port = htons(static_cast<std::uint16_t>(listener.port()));
         ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address);
         fillers.emplace_back(fd);
     }

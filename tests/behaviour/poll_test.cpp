@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // zmq_poll over sockets and file descriptors.
+#include "support/descriptors.hpp"
 #include "support/fixture.hpp"
-
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -13,33 +11,6 @@
 
 namespace zlink::test {
 namespace {
-
-/// Two connected descriptors that close themselves.
-class descriptor_pair {
-public:
-    descriptor_pair()
-    {
-        if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()) != 0)
-            throw std::runtime_error("socketpair");
-    }
-    ~descriptor_pair()
-    {
-        ::close(ends_[0]);
-        ::close(ends_[1]);
-    }
-    descriptor_pair(const descriptor_pair&) = delete;
-    descriptor_pair& operator=(const descriptor_pair&) = delete;
-
-    int reader() const { return ends_[0]; }
-    void write() const
-    {
-        if (::write(ends_[1], "x", 1) != 1)
-            throw std::runtime_error("write");
-    }
-
-private:
-    std::array<int, 2> ends_{};
-};
 
 class Poll : public transport_test {};
 
@@ -210,6 +181,42 @@ TEST_P(Poll, misses_nothing_of_a_socket_that_is_listed_often)
             break;
     }
     sending.join();
+}
+
+// More connections than a thread that waits reads by itself.
+TEST_P(Poll, misses_nothing_of_many_sockets_in_a_dialogue)
+{
+    constexpr int pairs = 12;
+    constexpr int rounds = 1000;
+    std::vector<test_socket> servers;
+    std::vector<test_socket> clients;
+    std::vector<zmq_pollitem_t> items;
+    for (int index = 0; index < pairs; ++index) {
+        auto [server, client, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+        items.push_back({server, 0, ZMQ_POLLIN, 0});
+        servers.push_back(std::move(server));
+        clients.push_back(std::move(client));
+    }
+    std::thread asking([&] {
+        for (int round = 0; round < rounds; ++round) {
+            const int first = round % pairs; // one, two or all at a time
+            const int count = round % 3 == 2 ? pairs : 1 + round % 3;
+            for (int index = 0; index < count; ++index)
+                clients[static_cast<std::size_t>((first + index) % pairs)].send("?");
+            for (int index = 0; index < count; ++index)
+                EXPECT_EQ("!", clients[static_cast<std::size_t>((first + index) % pairs)].recv());
+        }
+        clients.front().send("end");
+    });
+    for (bool ended = false; !ended && !HasFailure();) {
+        ASSERT_LT(0, zmq_poll(items.data(), pairs, patience.count()));
+        for (int index = 0; index < pairs; ++index)
+            if (items[static_cast<std::size_t>(index)].revents) {
+                ended |= servers[static_cast<std::size_t>(index)].recv() == "end";
+                servers[static_cast<std::size_t>(index)].send("!");
+            }
+    }
+    asking.join();
 }
 
 TEST_P(Poll, times_out_with_a_descriptor_and_a_socket_that_is_listed_twice)

@@ -3,11 +3,10 @@
 #ifndef ZMQ_BUILD_DRAFT_API
 #define ZMQ_BUILD_DRAFT_API
 #endif
+#include "support/descriptors.hpp"
 #include "support/fixture.hpp"
 
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <array>
 #include <future>
@@ -17,38 +16,6 @@ namespace zlink::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// Two connected descriptors that close themselves.
-class descriptor_pair {
-public:
-    descriptor_pair()
-    {
-        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_.data()) != 0)
-            throw std::runtime_error("socketpair");
-    }
-    ~descriptor_pair()
-    {
-        ::close(ends_[0]);
-        hang_up();
-    }
-    descriptor_pair(const descriptor_pair&) = delete;
-    descriptor_pair& operator=(const descriptor_pair&) = delete;
-
-    int reader() const { return ends_[0]; }
-    void write() const
-    {
-        if (::write(ends_[1], "x", 1) != 1)
-            throw std::runtime_error("write");
-    }
-    void hang_up()
-    {
-        if (ends_[1] >= 0)
-            ::close(std::exchange(ends_[1], -1));
-    }
-
-private:
-    std::array<int, 2> ends_{};
-};
 
 /// Owns a poller.
 class test_poller {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // zmq_proxy, zmq_proxy_steerable and zmq_device.
-#include "support/fixture.hpp"
+#include "support/running_proxy.hpp"
 
 #include <array>
-#include <cstring>
-#include <ctime>
 #include <future>
 #include <thread>
 
@@ -12,96 +10,6 @@ namespace zlink::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-/// A proxy between two bound sockets in a thread of its own, steered over a PAIR.
-class running_proxy {
-public:
-    struct ends {
-        int front;
-        int back;
-        int capture = -1; ///< none
-        int control = ZMQ_PAIR;
-        int hwm = 1000;
-    };
-
-    running_proxy(test_context& context, transport kind, ends types)
-        : front_(bound(context, types.front, kind, types.hwm, front_address)),
-          back_(bound(context, types.back, kind, types.hwm, back_address)),
-          control_(context, types.control),
-          reins_(context, types.control == ZMQ_REP    ? ZMQ_REQ
-                          : types.control == ZMQ_PULL ? ZMQ_PUSH
-                          : types.control == ZMQ_SUB  ? ZMQ_PUB
-                                                      : ZMQ_PAIR)
-    {
-        if (types.control == ZMQ_SUB)
-            control_.set(ZMQ_SUBSCRIBE, "");
-        const std::string control_address = known_address(transport::inproc);
-        control_.bind(control_address);
-        reins_.connect(control_address);
-        if (types.capture >= 0)
-            capture_ = bound(context, types.capture, transport::inproc, 1000, capture_address);
-        ended_ = std::async(std::launch::async, [this] {
-            const int result = zmq_proxy_steerable(front_, back_, capture_, control_);
-            return result == 0 ? 0 : zmq_errno();
-        });
-    }
-    ~running_proxy()
-    {
-        if (ended_.valid() && ended_.wait_for(0ms) != std::future_status::ready)
-            reins_.send("TERMINATE");
-    }
-
-    int end()
-    {
-        reins_.send("TERMINATE");
-        return ended_.get();
-    }
-    std::array<std::uint64_t, 8> statistics()
-    {
-        reins_.send("STATISTICS");
-        const parts reply = reins_.recv_parts();
-        std::array<std::uint64_t, 8> numbers{};
-        if (reply.size() != numbers.size())
-            throw std::runtime_error("statistics have eight numbers");
-        for (std::size_t i = 0; i < numbers.size(); ++i)
-            std::memcpy(&numbers[i], reply[i].data(), sizeof numbers[i]);
-        return numbers;
-    }
-    test_socket& reins() { return reins_; }
-    std::future<int>& ended() { return ended_; }
-
-    std::string front_address;
-    std::string back_address;
-    std::string capture_address;
-
-private:
-    static test_socket bound(test_context& context, int type, transport kind, int hwm,
-                             std::string& address)
-    {
-        test_socket socket = test_socket::with_defaults(context, type);
-        socket.set(ZMQ_LINGER, 0);
-        socket.set(ZMQ_SNDHWM, hwm);
-        socket.set(ZMQ_RCVHWM, hwm);
-        address = socket.bind_and_resolve(fresh_bind_address(kind));
-        return socket;
-    }
-
-    test_socket front_;
-    test_socket back_;
-    test_socket capture_;
-    test_socket control_;
-    test_socket reins_;
-    std::future<int> ended_;
-};
-
-test_socket connected(test_context& context, int type, const std::string& address, int hwm = 1000)
-{
-    test_socket socket(context, type);
-    socket.set(ZMQ_SNDHWM, hwm);
-    socket.set(ZMQ_RCVHWM, hwm);
-    socket.connect(address);
-    return socket;
-}
 
 class Proxy : public transport_test {};
 
@@ -187,14 +95,9 @@ TEST_P(Proxy, does_nothing_while_nothing_can_move)
     const std::string body(100'000, 'b'); // the buffers of the kernel are full soon
     while (poll_socket(source, ZMQ_POLLOUT, 200ms) != 0)
         source.send(body);
-    timespec before{};
-    timespec after{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+    const double before_ms = process_cpu_ms();
     EXPECT_FALSE(source.writable(300ms));
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
-    const double used_ms = static_cast<double>(after.tv_sec - before.tv_sec) * 1e3 +
-                           static_cast<double>(after.tv_nsec - before.tv_nsec) / 1e6;
-    EXPECT_GT(100, used_ms);
+    EXPECT_GT(100, process_cpu_ms() - before_ms);
     // and it goes on when it can
     for (int index = 0; index < 3; ++index)
         EXPECT_EQ(body, stuck.recv());
@@ -280,13 +183,7 @@ TEST_P(Proxy, ends_with_its_context)
         test_socket back(context, ZMQ_DEALER);
         front.bind(fresh_bind_address(GetParam()));
         back.bind(fresh_bind_address(GetParam()));
-        auto ended = std::async(std::launch::async, [&] {
-            const int result = zmq_proxy(front, back, nullptr);
-            const int code = zmq_errno();
-            front.close();
-            back.close();
-            return result == -1 ? code : 0;
-        });
+        auto ended = proxy_that_closes(front, back);
         ended.wait_for(20ms);
         if (by_term)
             context.term();
@@ -357,18 +254,16 @@ TEST_F(ProxyControl, a_single_socket_is_both_ends)
     const std::string address = middle.bind_and_resolve("tcp://127.0.0.1:*");
     test_socket echo(context_, ZMQ_DEALER);
     echo.connect(address);
-    test_socket control(context_, ZMQ_PAIR);
-    test_socket reins(context_, ZMQ_PAIR);
-    control.bind("inproc://echo-control");
-    reins.connect("inproc://echo-control");
-    auto ended = std::async(std::launch::async,
-                            [&] { return zmq_proxy_steerable(middle, middle, nullptr, control); });
+    proxy_reins reins(context_);
+    auto ended = std::async(std::launch::async, [&] {
+        return zmq_proxy_steerable(middle, middle, nullptr, reins.control());
+    });
     const std::string large(50'000, 'x');
     for (int round = 0; round < 100; ++round) {
         echo.send_parts({std::to_string(round), large});
         EXPECT_EQ((parts{std::to_string(round), large}), echo.recv_parts());
     }
-    reins.send("TERMINATE");
+    reins.tell("TERMINATE");
     EXPECT_EQ(0, ended.get());
 }
 
@@ -378,17 +273,15 @@ TEST_F(ProxyControl, a_single_rep_socket_answers_with_the_request)
     const std::string address = middle.bind_and_resolve("tcp://127.0.0.1:*");
     test_socket client(context_, ZMQ_REQ);
     client.connect(address);
-    test_socket control(context_, ZMQ_PAIR);
-    test_socket reins(context_, ZMQ_PAIR);
-    control.bind("inproc://rep-control");
-    reins.connect("inproc://rep-control");
-    auto ended = std::async(std::launch::async,
-                            [&] { return zmq_proxy_steerable(middle, middle, nullptr, control); });
+    proxy_reins reins(context_);
+    auto ended = std::async(std::launch::async, [&] {
+        return zmq_proxy_steerable(middle, middle, nullptr, reins.control());
+    });
     for (int round = 0; round < 100; ++round) {
         client.send_parts({std::to_string(round), "tail"});
         EXPECT_EQ((parts{std::to_string(round), "tail"}), client.recv_parts());
     }
-    reins.send("TERMINATE");
+    reins.tell("TERMINATE");
     EXPECT_EQ(0, ended.get());
 }
 
@@ -426,16 +319,6 @@ TEST_F(ProxyControl, devices_are_proxies)
         zmq_ctx_shutdown(context);
         EXPECT_EQ(ETERM, ended.get());
     }
-}
-
-TEST_F(ProxyControl, sockets_of_thread_safe_types_are_refused)
-{
-    test_context context;
-    test_socket front(context, 13); // ZMQ_CLIENT
-    test_socket back(context, ZMQ_PUSH);
-    EXPECT_TRUE(fails_with(ENOTSUP, zmq_proxy(front, back, nullptr)));
-    EXPECT_TRUE(fails_with(ENOTSUP, zmq_proxy(back, front, nullptr)));
-    EXPECT_TRUE(fails_with(ENOTSUP, zmq_proxy_steerable(back, back, nullptr, front)));
 }
 
 } // namespace

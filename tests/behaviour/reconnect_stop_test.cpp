@@ -3,7 +3,7 @@
 #define ZMQ_BUILD_DRAFT_API 1
 #include "support/fixture.hpp"
 
-#include "support/plain_tcp.hpp"
+#include "support/raw_peer.hpp"
 
 namespace zlink::test {
 namespace {
@@ -60,23 +60,23 @@ TEST_F(ReconnectStop, not_after_other_failures_than_those_named)
 TEST_F(ReconnectStop, after_a_failed_handshake)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
-    const plain_listener listener;
-    socket_.connect(listener.address());
-    ASSERT_TRUE(listener.accept()); // and closed at once
-    EXPECT_FALSE(listener.accept(100ms));
+    const raw_listener listener;
+    socket_.connect(listener.endpoint());
+    ASSERT_TRUE(listener.try_accept()); // and closed at once
+    EXPECT_FALSE(listener.try_accept(100ms));
 }
 
 TEST_F(ReconnectStop, after_a_handshake_that_took_too_long)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
     socket_.set(ZMQ_HANDSHAKE_IVL, 20);
-    const plain_listener listener;
-    socket_.connect(listener.address());
-    const auto silent = listener.accept();
+    const raw_listener listener;
+    socket_.connect(listener.endpoint());
+    const auto silent = listener.try_accept();
     ASSERT_TRUE(silent);
     EXPECT_EQ(10u, silent->recv(10).size());
     EXPECT_TRUE(silent->ended());
-    EXPECT_FALSE(listener.accept(100ms));
+    EXPECT_FALSE(listener.try_accept(100ms));
 }
 
 TEST_F(ReconnectStop, a_lost_connection_is_no_failed_handshake)
@@ -136,14 +136,14 @@ TEST_F(ReconnectStop, without_it_zmq_disconnect_lingers)
 /// The times between the attempts to connect to a listener that hangs up.
 std::vector<long> intervals_ms(test_socket& socket, std::size_t count)
 {
-    const plain_listener listener;
-    socket.connect(listener.address());
+    const raw_listener listener;
+    socket.connect(listener.endpoint());
     std::vector<long> between;
-    if (!listener.accept())
+    if (!listener.try_accept())
         return between;
     while (between.size() < count) {
         const stopwatch clock;
-        if (!listener.accept())
+        if (!listener.try_accept())
             break;
         between.push_back(clock.elapsed_ms());
     }
@@ -177,10 +177,10 @@ TEST(ReconnectIntervals, of_nothing_mean_no_reconnection)
     for (const int none : {0, -1}) {
         test_socket socket(context, ZMQ_PUSH);
         socket.set(ZMQ_RECONNECT_IVL, none);
-        const plain_listener listener;
-        socket.connect(listener.address());
-        ASSERT_TRUE(listener.accept());
-        EXPECT_FALSE(listener.accept(quiet_window));
+        const raw_listener listener;
+        socket.connect(listener.endpoint());
+        ASSERT_TRUE(listener.try_accept());
+        EXPECT_FALSE(listener.try_accept(quiet_window));
         // The endpoint is there still, and takes messages.
         EXPECT_TRUE(socket.try_send("kept"));
     }
@@ -192,10 +192,10 @@ TEST(HandshakeInterval, ends_a_silent_connection_and_tries_again)
     test_socket socket(context, ZMQ_PUSH);
     socket.set(ZMQ_HANDSHAKE_IVL, 20);
     socket.set(ZMQ_RECONNECT_IVL, 5);
-    const plain_listener listener;
-    socket.connect(listener.address());
+    const raw_listener listener;
+    socket.connect(listener.endpoint());
     for (int round = 0; round < 3; ++round) {
-        const auto silent = listener.accept();
+        const auto silent = listener.try_accept();
         ASSERT_TRUE(silent);
         EXPECT_EQ(10u, silent->recv(10).size());
         EXPECT_TRUE(silent->ended());
@@ -208,8 +208,8 @@ TEST(HandshakeInterval, ends_silent_peers_of_a_listener_too)
     test_socket socket(context, ZMQ_PULL);
     socket.set(ZMQ_HANDSHAKE_IVL, 20);
     const std::string address = socket.bind_and_resolve("tcp://127.0.0.1:*");
-    const auto silent = plain_connection::to(std::stoi(address.substr(address.rfind(':') + 1)));
-    EXPECT_EQ(10u, silent.recv(10).size());
+    const auto silent = raw_peer(address);
+    EXPECT_EQ(10u, silent.recv_at_most(10).size());
     EXPECT_TRUE(silent.ended());
 }
 
@@ -219,8 +219,8 @@ TEST(HandshakeInterval, of_nothing_waits_for_ever)
     test_socket socket(context, ZMQ_PULL);
     socket.set(ZMQ_HANDSHAKE_IVL, 0);
     const std::string address = socket.bind_and_resolve("tcp://127.0.0.1:*");
-    const auto silent = plain_connection::to(std::stoi(address.substr(address.rfind(':') + 1)));
-    EXPECT_EQ(10u, silent.recv(10).size());
+    const auto silent = raw_peer(address);
+    EXPECT_EQ(10u, silent.recv_at_most(10).size());
     EXPECT_FALSE(silent.ended(quiet_window));
 }
 

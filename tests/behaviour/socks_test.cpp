@@ -7,10 +7,11 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
-#include "support/plain_tcp.hpp"
+#include "support/raw_peer.hpp"
 
 namespace zlink::test {
 namespace {
@@ -26,24 +27,24 @@ struct request {
     int port = 0;
 };
 
-std::string read_counted(const plain_connection& from)
+std::string read_counted(const raw_peer& from)
 {
-    const std::string count = from.recv(1);
-    return count.empty() ? "" : from.recv(static_cast<unsigned char>(count[0]));
+    const std::string count = from.recv_at_most(1);
+    return count.empty() ? "" : from.recv_at_most(static_cast<unsigned char>(count[0]));
 }
 
-request read_request(const plain_connection& client)
+request read_request(const raw_peer& client)
 {
     request asked;
-    const std::string head = client.recv(4);
+    const std::string head = client.recv_at_most(4);
     if (head.size() != 4 || head.substr(0, 3) != "\5\1\0"s)
         return asked;
     asked.address = head.substr(3);
     if (head[3] == 3)
         asked.address += read_counted(client);
     else
-        asked.address += client.recv(head[3] == 1 ? 4 : 16);
-    const std::string port = client.recv(2);
+        asked.address += client.recv_at_most(head[3] == 1 ? 4 : 16);
+    const std::string port = client.recv_at_most(2);
     if (port.size() == 2)
         asked.port =
             static_cast<unsigned char>(port[0]) * 256 + static_cast<unsigned char>(port[1]);
@@ -51,7 +52,7 @@ request read_request(const plain_connection& client)
 }
 
 /// Carries bytes in both directions until one side ends.
-void relay(const plain_connection& a, const plain_connection& b, const std::atomic<bool>& stop)
+void relay(const raw_peer& a, const raw_peer& b, const std::atomic<bool>& stop)
 {
     while (!stop) {
         pollfd items[2] = {{a.fd(), POLLIN, 0}, {b.fd(), POLLIN, 0}};
@@ -110,7 +111,7 @@ private:
     void run()
     {
         while (!stop_) {
-            const auto client = listener_.accept(10ms);
+            const auto client = listener_.try_accept(10ms);
             if (!client)
                 continue;
             const std::size_t index = clients_++;
@@ -118,13 +119,13 @@ private:
         }
     }
 
-    void serve(const plain_connection& client, manner how)
+    void serve(const raw_peer& client, manner how)
     {
         if (how == manner::stall) {
-            client.recv(1000, patience);
+            client.recv_at_most(1000, patience);
             return;
         }
-        const std::string version = client.recv(1);
+        const std::string version = client.recv_at_most(1);
         const std::string methods = version == "\5" ? read_counted(client) : "";
         if (methods.empty())
             return;
@@ -141,7 +142,7 @@ private:
         std::string credentials;
         if (how == manner::ask_who || how == manner::reject_who) {
             client.send("\5\2"s);
-            if (client.recv(1) != "\1")
+            if (client.recv_at_most(1) != "\1")
                 return;
             credentials = read_counted(client) + ":";
             credentials += read_counted(client);
@@ -163,14 +164,14 @@ private:
             return client.send("\5\5\0\1\0\0\0\0\0\0"s);
         if (how == manner::refuse_briefly)
             return client.send("\5\5"s);
-        const auto target = plain_connection::try_to(port);
+        const auto target = raw_peer::try_to("tcp://127.0.0.1:" + std::to_string(port));
         if (!target)
             return client.send("\5\5\0\1\0\0\0\0\0\0"s);
         client.send("\5\0\0\3\4some\x12\x34"s);
         relay(client, *target, stop_);
     }
 
-    const plain_listener listener_;
+    const raw_listener listener_;
     const std::vector<manner> script_;
     std::atomic<bool> stop_{false};
     std::atomic<std::size_t> clients_{0};
@@ -265,6 +266,40 @@ TEST_F(Socks, every_failure_leads_to_another_try)
     connect_through(via);
     expect_delivery();
     EXPECT_EQ(7u, via.clients());
+}
+
+TEST_F(Socks, a_failed_exchange_is_told_as_a_closed_connection)
+{
+    for (const manner how : {manner::reject_methods, manner::reject_who, manner::refuse,
+                             manner::refuse_briefly, manner::talk_garbage, manner::hang_up}) {
+        const proxy via({how});
+        test_socket source(context_, ZMQ_DEALER);
+        source.set(ZMQ_RECONNECT_IVL, 5);
+        source.set(ZMQ_SOCKS_PROXY, via.address());
+        if (how == manner::reject_who) {
+            source.set(ZMQ_SOCKS_USERNAME, "me");
+            source.set(ZMQ_SOCKS_PASSWORD, "wrong");
+        }
+        const std::string events = known_address(transport::inproc);
+        ASSERT_EQ(0, zmq_socket_monitor(source, events.c_str(), ZMQ_EVENT_ALL));
+        test_socket hearer(context_, ZMQ_PAIR);
+        hearer.connect(events);
+        source.connect(target_);
+        for (int round = 0; round < 2; ++round)
+            for (const int expected :
+                 {ZMQ_EVENT_CONNECT_DELAYED, ZMQ_EVENT_CLOSED, ZMQ_EVENT_CONNECT_RETRIED}) {
+                const std::string told = hearer.recv_parts().at(0);
+                std::uint16_t event = 0;
+                std::int32_t value = 0;
+                ASSERT_EQ(sizeof event + sizeof value, told.size());
+                std::memcpy(&event, told.data(), sizeof event);
+                std::memcpy(&value, told.data() + sizeof event, sizeof value);
+                ASSERT_EQ(expected, event) << static_cast<int>(how);
+                if (event == ZMQ_EVENT_CLOSED) {
+                    EXPECT_LT(2, value); // its descriptor
+                }
+            }
+    }
 }
 
 TEST_F(Socks, a_proxy_that_stalls_is_given_up)

@@ -492,7 +492,7 @@ TEST(stream_client, does_not_call_again_after_it_has_ended_the_connection)
     socket.send_parts({id, "bye"});
     socket.send_parts({id, ""});
     EXPECT_EQ(peer.recv_to_end(), "bye");
-    EXPECT_FALSE(listener.has_caller(200));
+    EXPECT_FALSE(listener.has_caller(std::chrono::milliseconds(200)));
     EXPECT_EQ(socket.try_recv_parts(), std::nullopt);
     EXPECT_TRUE(fails_with(EHOSTUNREACH, zmq_send(socket, id.data(), id.size(), ZMQ_SNDMORE)));
 }
@@ -513,7 +513,7 @@ TEST(stream_client, ends_what_has_gone_already)
         return zmq_send(socket, id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) == -1 &&
                zmq_errno() == EHOSTUNREACH;
     }));
-    EXPECT_FALSE(listener.has_caller(300));
+    EXPECT_FALSE(listener.has_caller(std::chrono::milliseconds(300)));
 }
 
 TEST(stream_client, disconnecting_ends_it_without_a_notice)

@@ -7,7 +7,7 @@
 #include <net/if.h>
 #include <netinet/in.h>
 
-#include "support/plain_tcp.hpp"
+#include "support/raw_peer.hpp"
 
 namespace zlink::test {
 namespace {
@@ -235,9 +235,8 @@ protected:
     /// Does a connection from 127.0.0.1 get as far as being greeted?
     bool admitted(const std::string& endpoint)
     {
-        const auto connection =
-            plain_connection::to(std::stoi(endpoint.substr(endpoint.rfind(':') + 1)));
-        return !connection.recv(1).empty();
+        const auto connection = raw_peer(endpoint);
+        return !connection.recv_at_most(1).empty();
     }
 
     test_context context_;

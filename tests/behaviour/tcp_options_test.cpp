@@ -7,7 +7,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-#include "support/plain_tcp.hpp"
+#include "support/raw_peer.hpp"
 
 namespace zlink::test {
 namespace {
@@ -133,9 +133,25 @@ TEST_F(TcpOptions, buffer_sizes)
     expect_both(80'000, SOL_SOCKET, SO_RCVBUF);
 }
 
+using ZlinkOnlyTcpOptions = TcpOptions;
+
+TEST_F(ZlinkOnlyTcpOptions, little_is_under_way_within_a_machine)
+{
+    connect([](test_socket&) {});
+    expect_both(128 * 1024, SOL_SOCKET, SO_SNDBUF);
+    expect_both(512 * 1024, SOL_SOCKET, SO_RCVBUF);
+}
+
+TEST_F(ZlinkOnlyTcpOptions, little_is_under_way_within_a_machine_over_ipv6)
+{
+    connect([](test_socket& socket) { socket.set(ZMQ_IPV6, 1); }, "tcp://[::1]:*");
+    expect_both(128 * 1024, SOL_SOCKET, SO_SNDBUF);
+    expect_both(512 * 1024, SOL_SOCKET, SO_RCVBUF);
+}
+
 TEST_F(TcpOptions, busy_polling)
 {
-    plain_connection probe(::socket(AF_INET, SOCK_STREAM, 0));
+    raw_peer probe(::socket(AF_INET, SOCK_STREAM, 0));
     const int asked_us = 20;
     if (::setsockopt(probe.fd(), SOL_SOCKET, SO_BUSY_POLL, &asked_us, sizeof asked_us) != 0)
         GTEST_SKIP() << "needs a privilege";
@@ -145,7 +161,7 @@ TEST_F(TcpOptions, busy_polling)
 
 bool may_bind_to_devices()
 {
-    const plain_connection probe(::socket(AF_INET, SOCK_STREAM, 0));
+    const raw_peer probe(::socket(AF_INET, SOCK_STREAM, 0));
     return ::setsockopt(probe.fd(), SOL_SOCKET, SO_BINDTODEVICE, "lo", 2) == 0;
 }
 
@@ -175,40 +191,19 @@ TEST_F(TcpOptions, a_missing_device_fails_the_bind_and_the_attempts_to_connect)
 }
 
 // The third connection to a listener with a backlog of nothing is not answered, on Linux.
-class FullListener {
-public:
-    FullListener()
-    {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        socklen_t bytes = sizeof address;
-        EXPECT_EQ(0, ::bind(listener_.fd(), reinterpret_cast<sockaddr*>(&address), bytes));
-        EXPECT_EQ(0, ::listen(listener_.fd(), 0));
-        EXPECT_EQ(0, ::getsockname(listener_.fd(), reinterpret_cast<sockaddr*>(&address), &bytes));
-        port = ntohs(address.sin_port);
-        filler_ = plain_connection::to(port);
-    }
-    plain_connection accept() const
-    {
-        return plain_connection(::accept(listener_.fd(), nullptr, nullptr));
-    }
-
-    int port = 0;
-
-private:
-    plain_connection listener_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
-    plain_connection filler_;
+struct full_listener {
+    raw_listener listener{0};
+    raw_peer filler{listener.endpoint()};
 };
 
 TEST(ConnectTimeout, ends_an_attempt_that_is_not_answered)
 {
-    const FullListener full;
+    const full_listener full;
     test_context context;
     test_socket socket(context, ZMQ_PAIR);
     socket.set(ZMQ_CONNECT_TIMEOUT, 20);
     socket.set(ZMQ_RECONNECT_IVL, 5);
-    socket.connect("tcp://127.0.0.1:" + std::to_string(full.port));
+    socket.connect(full.listener.endpoint());
     // Attempts follow each other, each from a port of its own; the kernel by itself would go on
     // with the first one for minutes.
     const auto waiting_port = [&]() -> long {
@@ -221,7 +216,7 @@ TEST(ConnectTimeout, ends_an_attempt_that_is_not_answered)
             long state = 0;
             constexpr long syn_sent = 2;
             if (std::sscanf(line, " %*d: %*x:%lx %*x:%lx %lx", &from, &to, &state) == 3 &&
-                to == full.port && state == syn_sent)
+                to == full.listener.port() && state == syn_sent)
                 local = from;
         }
         ::pclose(table);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/raw_peer.hpp"
 
+#include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
@@ -12,8 +13,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "support/wait.hpp"
-
 namespace zlink::test {
 namespace {
 
@@ -22,10 +21,15 @@ namespace {
     throw std::runtime_error(what + ": " + std::strerror(errno));
 }
 
-void wait_for(int fd, short events)
+bool comes(int fd, short events, std::chrono::milliseconds window)
 {
     pollfd entry{fd, events, 0};
-    if (::poll(&entry, 1, static_cast<int>(patience.count())) != 1)
+    return ::poll(&entry, 1, static_cast<int>(window.count())) == 1;
+}
+
+void wait_for(int fd, short events)
+{
+    if (!comes(fd, events, patience))
         fail("poll");
 }
 
@@ -40,26 +44,35 @@ sockaddr_in loopback(std::uint16_t port)
 
 } // namespace
 
-raw_peer::raw_peer(const std::string& endpoint)
+std::optional<raw_peer> raw_peer::try_to(const std::string& endpoint)
 {
     const bool is_tcp = endpoint.starts_with("tcp://");
-    fd_ = ::socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    raw_peer made(::socket(is_tcp ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     int result = -1;
     if (is_tcp) {
         const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
         const sockaddr_in address = loopback(static_cast<std::uint16_t>(port));
-        result = ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        result = ::connect(made.fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     } else {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         endpoint.copy(address.sun_path, sizeof address.sun_path - 1, 6);
-        result = ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        result = ::connect(made.fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     }
     if (result != 0)
-        fail("connect to " + endpoint);
+        return std::nullopt;
+    return made;
 }
 
-void raw_peer::send(const std::string& bytes)
+raw_peer::raw_peer(const std::string& endpoint)
+{
+    auto made = try_to(endpoint);
+    if (!made)
+        fail("connect to " + endpoint);
+    *this = std::move(*made);
+}
+
+void raw_peer::send(const std::string& bytes) const
 {
     std::string_view left = bytes;
     while (!left.empty()) {
@@ -71,7 +84,7 @@ void raw_peer::send(const std::string& bytes)
     }
 }
 
-std::string raw_peer::recv(std::size_t bytes)
+std::string raw_peer::recv(std::size_t bytes) const
 {
     std::string received(bytes, '\0');
     for (std::size_t have = 0; have < bytes;) {
@@ -84,7 +97,21 @@ std::string raw_peer::recv(std::size_t bytes)
     return received;
 }
 
-std::string raw_peer::recv_to_end()
+std::string raw_peer::recv_at_most(std::size_t bytes, std::chrono::milliseconds window) const
+{
+    std::string received;
+    while (received.size() < bytes && comes(fd_, POLLIN, window)) {
+        char buffer[1024];
+        const ssize_t got =
+            ::recv(fd_, buffer, std::min(sizeof buffer, bytes - received.size()), MSG_DONTWAIT);
+        if (got <= 0)
+            break;
+        received.append(buffer, static_cast<std::size_t>(got));
+    }
+    return received;
+}
+
+std::string raw_peer::recv_to_end() const
 {
     std::string received;
     char buffer[65536];
@@ -95,6 +122,12 @@ std::string raw_peer::recv_to_end()
             return received;
         received.append(buffer, static_cast<std::size_t>(got));
     }
+}
+
+bool raw_peer::ended(std::chrono::milliseconds window) const
+{
+    char byte = 0;
+    return comes(fd_, POLLIN, window) && ::recv(fd_, &byte, 1, MSG_PEEK | MSG_DONTWAIT) <= 0;
 }
 
 void raw_peer::close()
@@ -110,16 +143,15 @@ void raw_peer::abort()
     close();
 }
 
-raw_listener::raw_listener()
+raw_listener::raw_listener(int backlog) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
 {
-    fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = loopback(0);
     socklen_t bytes = sizeof address;
     if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-        ::listen(fd_, 16) != 0 ||
+        ::listen(fd_, backlog) != 0 ||
         ::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &bytes) != 0)
         fail("listen");
-    endpoint_ = "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    port_ = ntohs(address.sin_port);
 }
 
 raw_listener::~raw_listener()
@@ -127,19 +159,27 @@ raw_listener::~raw_listener()
     ::close(fd_);
 }
 
-raw_peer raw_listener::accept()
+std::optional<raw_peer> raw_listener::try_accept(std::chrono::milliseconds window) const
 {
-    wait_for(fd_, POLLIN);
+    if (!has_caller(window))
+        return std::nullopt;
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0)
-        fail("accept");
+        return std::nullopt;
     return raw_peer(fd);
 }
 
-bool raw_listener::has_caller(int window_ms) const
+raw_peer raw_listener::accept() const
 {
-    pollfd entry{fd_, POLLIN, 0};
-    return ::poll(&entry, 1, window_ms) == 1;
+    auto accepted = try_accept();
+    if (!accepted)
+        fail("accept");
+    return std::move(*accepted);
+}
+
+bool raw_listener::has_caller(std::chrono::milliseconds window) const
+{
+    return comes(fd_, POLLIN, window);
 }
 
 } // namespace zlink::test
