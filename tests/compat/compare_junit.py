@@ -27,15 +27,21 @@ def judge(name, genuine, tested):
     return tested
 
 
+def read_all(paths):
+    """The cases of all files, each of which must have some."""
+    cases = {}
+    for path in paths:
+        cases.update(junit.read(path) or sys.exit(f"no tests in {path}"))
+    return cases
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--genuine", type=Path, required=True)
-    parser.add_argument("--tested", type=Path, required=True)
+    parser.add_argument("--genuine", type=Path, nargs="+", required=True)
+    parser.add_argument("--tested", type=Path, nargs="+", required=True)
     parser.add_argument("--output", type=Path, required=True)
     arguments = parser.parse_args()
-    genuine, tested = junit.read(arguments.genuine), junit.read(arguments.tested)
-    if not tested:
-        sys.exit(f"no tests in {arguments.tested}")
+    genuine, tested = read_all(arguments.genuine), read_all(arguments.tested)
     names = list(tested) + [name for name in genuine if name not in tested]
     cases = [judge(name, genuine.get(name), tested.get(name)) for name in names]
     junit.write(arguments.output, arguments.output.stem, cases)

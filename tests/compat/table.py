@@ -73,6 +73,7 @@ def main():
             elif case.outcome == "failed":
                 unexpected.append((lane, case))
         if arguments.junit:
+            arguments.junit.mkdir(parents=True, exist_ok=True)
             junit.write(arguments.junit / f"compat-{lane}.xml", lane, cases)
         rows.append((lane, *count.values(), seconds_of(arguments.results, lane)))
 

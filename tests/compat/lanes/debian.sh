@@ -47,12 +47,12 @@ run_python3_zmq() {
     modules=$deb_root/usr/lib/python3/dist-packages:$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
     for side in system tested; do
         (cd "$work" && PYTHONPATH=$modules with_library "$work/$side-lib" \
-            run_tests "python3-zmq-$side" /usr/bin/python3 -m pytest -v -p no:cacheprovider -p no:gevent \
-            --basetemp "$work/tmp-python3-zmq" --timeout 60 --rootdir "$work" -o asyncio_mode=auto \
-            --junit-xml "$work/python3-zmq-$side.xml" "$deb_root/usr/lib/python3/dist-packages/zmq/tests")
+            run_apart "python3-zmq-$side" "${deb_root#"$work/"}/usr/lib/python3/dist-packages/zmq/tests" \
+            /usr/bin/python3 -m pytest -v -p no:cacheprovider -p no:gevent \
+            --basetemp "$work/tmp-python3-zmq" --timeout 60 --rootdir "$work" -o asyncio_mode=auto)
     done
-    python3 "$compat_dir/compare_junit.py" --genuine "$work/python3-zmq-system.xml" \
-        --tested "$work/python3-zmq-tested.xml" --output "$results_dir/python3-zmq.xml"
+    python3 "$compat_dir/compare_junit.py" --genuine "$work"/python3-zmq-system{,-apart}.xml \
+        --tested "$work"/python3-zmq-tested{,-apart}.xml --output "$results_dir/python3-zmq.xml"
 }
 
 run_lane() {

@@ -31,19 +31,16 @@ need_draft_pyzmq() {
         cp "$prefix/include/zmq.h" "$stamp"
 }
 
-# run_suite NAME MODULE_PATH: the junit file is $work/NAME.xml.
+# run_suite NAME MODULE_PATH: see run_apart for the results.
 run_suite() {
     local name=$1 module_path=$2
-    rm -f "$work/$name.xml"
-    (cd "$suite_dir" && PYTHONPATH=$module_path run_tests "$name" "$python" -m pytest -v -p no:cacheprovider \
-        --basetemp "$work/tmp-$name" --timeout 60 --deselect tests/test_mypy.py \
-        --junit-xml "$work/$name.xml")
-    [[ -s $work/$name.xml ]]
+    (cd "$suite_dir" && PYTHONPATH=$module_path run_apart "$name" tests "$python" -m pytest -v \
+        -p no:cacheprovider --basetemp "$work/tmp-$name" --timeout 60 --deselect tests/test_mypy.py)
 }
 
 # The genuine library's results are kept until the environment changes.
 need_genuine_results() {
-    if [[ $refresh == no && $work/pyzmq-genuine.xml -nt $venv/requirements.installed ]]; then return 0; fi
+    if [[ $refresh == no && $work/pyzmq-genuine-apart.xml -nt $venv/requirements.installed ]]; then return 0; fi
     note "on the genuine library, to compare with"
     run_suite pyzmq-genuine ''
 }
@@ -60,6 +57,6 @@ run_lane() {
     check_pyzmq_library "$module_path" || die "the tests would not run on $library"
     note "on the library under test"
     run_suite "$lane-run" "$module_path" || die "the tests of pyzmq did not run to their end"
-    python3 "$compat_dir/compare_junit.py" --genuine "$work/pyzmq-genuine.xml" \
-        --tested "$work/$lane-run.xml" --output "$results_dir/$lane.xml"
+    python3 "$compat_dir/compare_junit.py" --genuine "$work"/pyzmq-genuine{,-apart}.xml \
+        --tested "$work/$lane-run"{,-apart}.xml --output "$results_dir/$lane.xml"
 }
