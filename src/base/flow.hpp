@@ -66,6 +66,8 @@ public:
         }
         return true;
     }
+    /// There is room, but the producer waits all the same: it will be told with the next report().
+    void wait_for_report() noexcept { taken_.fetch_or(waiting_bit, std::memory_order_acq_rel); }
     void add_sent(std::uint64_t messages) noexcept { add(sent_, messages); }
     std::uint64_t sent() const noexcept { return sent_.load(std::memory_order_relaxed); }
 

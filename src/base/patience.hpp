@@ -10,6 +10,13 @@
 
 namespace zlink::base {
 
+/// What a look has found.
+enum class glance : unsigned char {
+    nothing,
+    progress, ///< no news yet, but more of what will be news: a part of a large message
+    news,
+};
+
 /// Decides whether a thread that waits looks for news for a while before it sleeps, and looks.
 ///
 /// To fall asleep and to be woken costs both threads several us, on a virtual machine some 50. If
@@ -20,14 +27,16 @@ namespace zlink::base {
 /// Thread safety: one thread at a time.
 class patience {
 public:
-    /// No look takes longer, but for the other threads that run on the processor meanwhile.
+    /// No look takes longer without progress, but for the other threads that run on the processor
+    /// meanwhile.
     static constexpr std::chrono::microseconds longest_look{100};
     /// Who got more messages than this since it last waited is served best in batches: it sleeps.
     static constexpr unsigned most_in_dialogue = 16;
 
-    /// Waits, with `sleep()`, after a look if that is worth its time. `found()` tells whether there
-    /// is news; `messages`: how many have come since the wait before, about. `signalled` if found()
-    /// said so, `interrupted` if a signal handler ran while looking, else what sleep() returned.
+    /// Waits, with `sleep()`, after a look if that is worth its time. `found()` tells by a glance
+    /// whether there is news; `messages`: how many have come since the wait before, about.
+    /// `signalled` if found() said so, `interrupted` if a signal handler ran while looking, else
+    /// what sleep() returned.
     template <class Found, class Sleep>
     wait_result wait(unsigned messages, deadline until, Found found, Sleep sleep)
     {
@@ -57,12 +66,14 @@ private:
     wait_result look(deadline until, Found& found)
     {
         const held_signals held; // one that comes now has to end the wait, as it does a sleep
-        const auto begin = steady_clock::now();
-        const auto end = std::min(until, begin + longest_look);
+        auto begin = steady_clock::now();
         for (;;) {
-            const bool success = found();
+            const glance seen = found();
+            const bool success = seen == glance::news;
             const auto now = steady_clock::now();
-            if (success || now >= end) {
+            if (seen == glance::progress && now < until)
+                begin = now;
+            if (success || now >= std::min(until, begin + longest_look)) {
                 looked(success && now - begin <= std::max<std::chrono::nanoseconds>(
                                                      always_good, usual_sleep_ / 2));
                 if (success)

@@ -8,8 +8,8 @@
 namespace zlink::base {
 namespace {
 
-constexpr auto never = [] { return false; };
-constexpr auto at_once = [] { return true; };
+constexpr auto never = [] { return glance::nothing; };
+constexpr auto at_once = [] { return glance::news; };
 constexpr auto short_sleep = [] { return wait_result::ready; };
 
 // A patience that has seen short sleeps until it looks.
@@ -19,7 +19,12 @@ patience ready_to_look()
     bool looked = false;
     for (int i = 0; i < 100 && !looked; ++i)
         subject.wait(
-            1, no_deadline, [&] { return looked = true; }, short_sleep);
+            1, no_deadline,
+            [&] {
+                looked = true;
+                return glance::news;
+            },
+            short_sleep);
     EXPECT_TRUE(looked);
     return subject;
 }
@@ -34,7 +39,7 @@ int sleeps_before_look(patience& subject, bool success)
             1, no_deadline,
             [&] {
                 looked = true;
-                return success;
+                return success ? glance::news : glance::nothing;
             },
             [&] {
                 sleeps += looked ? 0 : 1;
@@ -66,11 +71,27 @@ TEST(Patience, sleeps_when_a_look_finds_nothing)
                                       1, no_deadline,
                                       [&] {
                                           ++looks;
-                                          return false;
+                                          return glance::nothing;
                                       },
                                       short_sleep));
     EXPECT_GT(looks, 0);
     EXPECT_GE(steady_clock::now() - begin, patience::longest_look);
+}
+
+TEST(Patience, a_look_goes_on_while_there_is_progress)
+{
+    patience subject = ready_to_look();
+    const auto begin = steady_clock::now();
+    EXPECT_EQ(wait_result::signalled, subject.wait(
+                                          1, no_deadline,
+                                          [&] {
+                                              return steady_clock::now() - begin <
+                                                             patience::longest_look * 3
+                                                         ? glance::progress
+                                                         : glance::news;
+                                          },
+                                          short_sleep));
+    EXPECT_EQ(0, sleeps_before_look(subject, true)) << "and was a good one";
 }
 
 TEST(Patience, looks_less_and_less_where_that_finds_nothing)
@@ -103,10 +124,19 @@ TEST(Patience, a_look_does_not_outlast_the_deadline)
         1, steady_clock::now(),
         [&] {
             ++looks;
-            return false;
+            return glance::nothing;
         },
         short_sleep);
     EXPECT_EQ(1, looks);
+}
+
+TEST(Patience, progress_does_not_outlast_the_deadline)
+{
+    patience subject = ready_to_look();
+    const auto until = steady_clock::now() + patience::longest_look * 2;
+    EXPECT_EQ(wait_result::ready, subject.wait(
+                                      1, until, [] { return glance::progress; }, short_sleep));
+    EXPECT_GE(steady_clock::now(), until);
 }
 
 TEST(Patience, a_stream_is_not_looked_for)
@@ -146,7 +176,7 @@ protected:
                     ::pthread_kill(::pthread_self(), number);
                 else
                     EXPECT_EQ(0, handled);
-                return then_success;
+                return then_success ? glance::news : glance::nothing;
             },
             [] { return wait_result::ready; });
         EXPECT_TRUE(raised);

@@ -65,6 +65,9 @@ bool pipe_end::write(const frame& part) noexcept
         return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
     }
     bool written = false;
+    if (part.size >= write_through_bytes && !deferred_ && !in_message_ && other_ &&
+        !queue.consumer_asleep())
+        take(other_->on_backlog());
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
         return written;
     const bool inlined = part.size < (part.owner ? shared_body_bytes : own_memory_bytes) &&

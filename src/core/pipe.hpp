@@ -36,6 +36,8 @@ public:
     virtual wake_result on_readable() noexcept = 0;
     /// A batch is full, or there is no room for more.
     virtual wake_result on_flush() noexcept { return {}; }
+    /// A large message is going to be committed while others see to what was committed before.
+    virtual wake_result on_backlog() noexcept { return {}; }
     /// What is there is all for now: the caller is going to sleep.
     virtual wake_result on_pause() noexcept { return {}; }
     /// Messages were taken, and the other end waits for room.
@@ -47,6 +49,7 @@ public:
     struct lent_read {
         bool lent = false;   ///< the caller may call again
         bool got = false;    ///< there is something new in the queue
+        bool moved = false;  ///< something was read, if only a part of a message
         int descriptor = -1; ///< becomes readable when there is more to read
     };
     /// The caller waits for input now and again, and would rather read by itself.

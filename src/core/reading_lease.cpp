@@ -8,24 +8,30 @@ namespace {
 
 // What is lent and not used for so long is taken back.
 constexpr std::chrono::milliseconds watch_interval{10};
-// A connection that had to be taken back for writing stays for so long.
-constexpr std::chrono::milliseconds lending_pause{50};
+// What the socket's thread reads in one go leaves its cache again if it is much more.
+constexpr std::size_t read_ahead_bytes = 256 * 1024;
 
 } // namespace
 
 // --- the socket's thread
 
-bool reading_lease::read_for_room() noexcept
+reading_lease::request reading_lease::read_for_room() noexcept
 {
     std::lock_guard lock(mutex_);
     if (reader_ == reader::io_thread)
-        return false;
+        return request::read;
     const read_end end = read_directly();
     in_->consumer_was_asleep(); // it is this thread
+    if (end == read_end::ahead) {
+        in_->pause();
+        // If this thread takes its time now, there is room that nobody reads into.
+        return reader_ == reader::offered && !std::exchange(watch_asked_, true) ? request::watch
+                                                                                : request::none;
+    }
     if (end == read_end::full || (end == read_end::dry && reader_ == reader::lent))
-        return true;
+        return request::none;
     reader_ = reader::io_thread;
-    return false;
+    return request::read;
 }
 
 reading_lease::lent_step reading_lease::read_lent() noexcept
@@ -33,13 +39,14 @@ reading_lease::lent_step reading_lease::read_lent() noexcept
     std::lock_guard lock(mutex_);
     if (reader_ != reader::lent)
         return {};
+    const unsigned reads_before = reads_;
     const read_end end = read_directly();
     const bool ended = end == read_end::needs_io_thread;
     if (ended)
         reader_ = reader::io_thread;
     // Input that there is no room for must not end a sleep; the next call looks again.
     const int awaited = end == read_end::full ? -1 : from_->descriptor();
-    return {{!ended, in_->consumer_was_asleep(), awaited}, ended};
+    return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited}, ended};
 }
 
 bool reading_lease::give_back() noexcept
@@ -55,10 +62,16 @@ bool reading_lease::give_back() noexcept
 reading_lease::read_end reading_lease::read_directly() noexcept
 {
     reading_directly_ = true;
+    const std::uint64_t messages_before = in_->messages();
+    std::size_t bytes = 0;
     read_end end = read_end::needs_io_thread;
     while (left_.commands.empty()) {
         if (!in_->has_room()) {
             end = read_end::full;
+            break;
+        }
+        if (bytes >= read_ahead_bytes && in_->messages() != messages_before) {
+            end = read_end::ahead;
             break;
         }
         iovec space[engine::decoder::most_entries];
@@ -72,6 +85,7 @@ reading_lease::read_end reading_lease::read_directly() noexcept
         if (result.error || result.bytes == 0)
             break;
         ++reads_;
+        bytes += result.bytes;
         try {
             left_.error = in_->received(result.bytes);
         } catch (...) {
@@ -104,6 +118,7 @@ void reading_lease::hand_over(engine::decoder& in, transport::stream& from, read
     from_ = &from;
     reader_ = to;
     reads_ = 0;
+    watch_asked_ = false;
 }
 
 void reading_lease::offer(engine::decoder& in, transport::stream& from)
@@ -113,7 +128,7 @@ void reading_lease::offer(engine::decoder& in, transport::stream& from)
 
 bool reading_lease::lend(engine::decoder& in, transport::stream& from)
 {
-    if (base::steady_clock::now() < lend_again_ || from.lend() < 0)
+    if (from.lend() < 0)
         return false;
     stream_lent_ = true;
     hand_over(in, from, reader::lent);
@@ -124,9 +139,10 @@ void reading_lease::watch(std::function<void()> unused)
 {
     if (!timer_)
         timer_.emplace(io_);
+    watching_ = true;
     timer_->expires_after(watch_interval);
     timer_->async_wait([this, unused = std::move(unused)](const auto& error) mutable {
-        if (error || !stream_lent_)
+        if (error || !watching_)
             return;
         if (was_used())
             watch(std::move(unused));
@@ -139,7 +155,7 @@ void reading_lease::watch(std::function<void()> unused)
 bool reading_lease::was_used()
 {
     std::lock_guard lock(mutex_);
-    return std::exchange(reads_, 0) != 0 && reader_ == reader::lent;
+    return std::exchange(reads_, 0) != 0 && reader_ != reader::io_thread;
 }
 
 void reading_lease::take_back()
@@ -148,20 +164,10 @@ void reading_lease::take_back()
         std::lock_guard lock(mutex_);
         reader_ = reader::io_thread;
     }
-    if (std::exchange(stream_lent_, false)) {
-        if (timer_)
-            timer_->cancel();
+    if (std::exchange(watching_, false))
+        timer_->cancel();
+    if (std::exchange(stream_lent_, false))
         from_->reclaim(); // if that fails, the next operation on the stream will
-    }
-}
-
-bool reading_lease::take_back_for_writing()
-{
-    if (!stream_lent_)
-        return false;
-    take_back();
-    lend_again_ = base::steady_clock::now() + lending_pause;
-    return true;
 }
 
 void reading_lease::stop()

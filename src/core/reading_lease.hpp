@@ -52,9 +52,14 @@ public:
     explicit reading_lease(boost::asio::io_context& io) noexcept : io_(io) {}
 
     // --- the socket's thread
-    /// There is room in the queue: reads if reading is offered or lent. False: the I/O thread has
-    /// to be told to read.
-    bool read_for_room() noexcept;
+    enum class request : std::uint8_t {
+        none,
+        read,  ///< it has to be told to read
+        watch, ///< it has to be told to watch()
+    };
+    /// There is room in the queue: reads if reading is offered or lent. What is asked of the I/O
+    /// thread.
+    request read_for_room() noexcept;
     /// Asks for the connection. True: the I/O thread has to be told to answer; if false, it was.
     bool ask() noexcept { return !asked_.exchange(true); }
     /// Reads what is there, if the connection is lent.
@@ -73,13 +78,10 @@ public:
     void begin_answer() noexcept { asked_ = false; }
     /// Takes the stream out of its I/O context; its waits are void then. False: not now.
     bool lend(engine::decoder& in, transport::stream& from);
-    /// After lend(). Calls `unused` when the socket's thread has not read anything for a while, and
-    /// not once the stream is taken back. What it holds keeps this alive.
+    /// After lend(), or when asked to. Calls `unused` when the socket's thread has not read
+    /// anything for a while, and not once reading is taken back. What it holds keeps this alive.
     void watch(std::function<void()> unused);
     void take_back();
-    /// The connection is blocked, and waiting for it is the I/O thread's business: takes it back
-    /// and lends it to nobody for a while. False: it was not lent.
-    bool take_back_for_writing();
     /// After take_back(). Each is given once.
     left_over take_left_over() noexcept { return std::exchange(left_, {}); }
     /// Takes back, and nothing more will happen.
@@ -89,6 +91,7 @@ private:
     enum class reader : std::uint8_t { io_thread, offered, lent };
     enum class read_end : std::uint8_t {
         full,            ///< the queue takes no more
+        ahead,           ///< there is enough to go on with
         dry,             ///< nothing more is there
         needs_io_thread, ///< an end, an error, or commands that want an answer
     };
@@ -100,6 +103,7 @@ private:
     std::mutex mutex_;
     reader reader_ = reader::io_thread;
     unsigned reads_ = 0; ///< that found something, since the last look
+    bool watch_asked_ = false;
 
     // of whoever reads
     engine::decoder* in_ = nullptr;
@@ -112,7 +116,7 @@ private:
     // the I/O thread
     boost::asio::io_context& io_;
     bool stream_lent_ = false; ///< the stream is out of the I/O context
-    base::steady_clock::time_point lend_again_{};
+    bool watching_ = false;
     std::optional<boost::asio::steady_timer> timer_;
 };
 

@@ -145,8 +145,9 @@ void session::begin_handshake(std::unique_ptr<transport::stream> stream)
 {
     stream_ = std::move(stream);
     report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, stream_->descriptor());
-    ++wait_count_;
-    waiting_to_read_ = waiting_to_write_ = in_traffic_ = false;
+    input_wait_.forget();
+    room_wait_.forget();
+    in_traffic_ = false;
     if (is_raw())
         return begin_traffic({}, {}, {});
     handshake_ = std::make_shared<stream_handshake>(io_, *stream_, local_peer(*options_));
@@ -281,6 +282,14 @@ pipe_peer::wake_result session::on_flush() noexcept
     return after_direct(writer().drain_directly(stalls()));
 }
 
+pipe_peer::wake_result session::on_backlog() noexcept
+{
+    const auto outcome = writer().relieve(stalls());
+    if (outcome.state != engine::outbound::status::idle)
+        post(&session::drain);
+    return {.has_room = outcome.wake_producer};
+}
+
 pipe_peer::wake_result session::on_pause() noexcept
 {
     pace_.pause();
@@ -304,6 +313,8 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
     case status::blocked:
     case status::failed:
         post(&session::drain);
+        break;
+    case status::left: // only to this thread
         break;
     }
     result.has_room = outcome.wake_producer;
@@ -337,8 +348,16 @@ std::size_t session::write_through(const iovec (&frame)[2]) noexcept
 
 void session::on_writable() noexcept
 {
-    if (!reading_.read_for_room())
+    switch (reading_.read_for_room()) {
+    case reading_lease::request::none:
+        break;
+    case reading_lease::request::read:
         post(&session::read);
+        break;
+    case reading_lease::request::watch:
+        post(&session::watch_reading);
+        break;
+    }
 }
 
 void session::ask_for_reading() noexcept
@@ -364,14 +383,18 @@ void session::return_reading() noexcept
 void session::lend_reading()
 {
     reading_.begin_answer();
-    // A blocked connection is waited for anyway.
-    if (!in_traffic_ || closing_ || !waiting_to_read_ || waiting_to_write_ || must_see_input() ||
+    if (!in_traffic_ || closing_ || !input_wait_.pending || must_see_input() ||
         !reading_.lend(in_.decoder(), *stream_))
         return;
-    waiting_to_read_ = false;
-    ++wait_count_;
-    reading_.watch([self = shared_from_this()] { self->read(); });
+    input_wait_.forget();
+    watch_reading();
     socket_end_->notify(pipe_end::lent); // it looks at once for what has come meanwhile
+}
+
+void session::watch_reading()
+{
+    if (in_traffic_)
+        reading_.watch([self = shared_from_this()] { self->read(); });
 }
 
 void session::on_command(std::span<const std::byte> body)
@@ -412,6 +435,7 @@ void session::handle(engine::outbound::outcome outcome)
     case status::idle:
     case status::written:
     case status::detached:
+    case status::left:
         break;
     }
     finish_if_drained();
@@ -419,7 +443,7 @@ void session::handle(engine::outbound::outcome outcome)
 
 void session::read()
 {
-    if (!in_traffic_ || waiting_to_read_ || closing_)
+    if (!in_traffic_ || input_wait_.pending || closing_)
         return;
     reading_.take_back();
     const auto left = reading_.take_left_over();
@@ -465,21 +489,19 @@ void session::read()
 
 void session::wait(transport::direction which)
 {
-    bool& waiting = which == transport::direction::read ? waiting_to_read_ : waiting_to_write_;
-    if (waiting)
+    const bool for_input = which == transport::direction::read;
+    pending_wait& wait = for_input ? input_wait_ : room_wait_;
+    if (wait.pending)
         return;
-    waiting = true;
-    if (reading_.take_back_for_writing())
-        post(&session::read);
-    stream_->async_wait(which, [self = shared_from_this(), which,
-                                count = wait_count_](const transport::error_code& error) {
-        if (self->wait_count_ != count || !self->stream_)
+    wait.pending = true;
+    stream_->async_wait(which, [self = shared_from_this(), for_input, &wait,
+                                number = wait.number](const transport::error_code& error) {
+        if (wait.number != number || !self->stream_)
             return;
-        (which == transport::direction::read ? self->waiting_to_read_ : self->waiting_to_write_) =
-            false;
+        wait.pending = false;
         if (error)
             return self->lost(loss::connection);
-        if (which == transport::direction::read)
+        if (for_input)
             return self->read();
         self->drain();
     });
@@ -497,7 +519,7 @@ void session::beat(engine::heartbeat::action what)
 
 void session::send_ping()
 {
-    if (waiting_to_write_)
+    if (room_wait_.pending)
         return; // the peer has enough to read; a PING for each interval would only pile up
     std::vector<std::byte> ping;
     engine::append_traffic_command(ping, {engine::traffic_command_kind::ping,
@@ -528,7 +550,8 @@ void session::lost(loss why)
     const bool shook_hands = !handshake_;
     stop_handshake();
     heartbeat_.stop();
-    ++wait_count_;
+    input_wait_.forget();
+    room_wait_.forget();
     in_.reset();
     const bool had_traffic = std::exchange(in_traffic_, false);
     if (socket_end_)
@@ -660,7 +683,8 @@ void session::finish()
     }
     stop_handshake();
     collector_.stop();
-    ++wait_count_;
+    input_wait_.forget();
+    room_wait_.forget();
     in_traffic_ = false;
     in_.reset();
     if (out_)

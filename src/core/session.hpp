@@ -67,6 +67,7 @@ public:
     // pipe_peer: the socket's thread
     wake_result on_readable() noexcept override;
     wake_result on_flush() noexcept override;
+    wake_result on_backlog() noexcept override;
     wake_result on_pause() noexcept override;
     void on_writable() noexcept override;
     void ask_for_reading() noexcept override;
@@ -86,6 +87,17 @@ private:
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, std::string endpoint, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
+    /// For the stream, in one direction.
+    struct pending_wait {
+        bool pending = false;
+        unsigned number = 0; ///< what a wait brings that was forgotten is told apart by it
+
+        void forget() noexcept
+        {
+            pending = false;
+            ++number;
+        }
+    };
 
     void begin();
     void begin_handshake(std::unique_ptr<transport::stream> stream);
@@ -109,6 +121,7 @@ private:
     void handle(engine::outbound::outcome outcome);
     void read();
     void lend_reading();
+    void watch_reading();
     /// In the I/O thread? Heartbeats and conflation want to see what comes in.
     bool must_see_input() const noexcept { return heartbeat_ || in_.keeps_newest(); }
     void wait(transport::direction which);
@@ -150,10 +163,8 @@ private:
     batch_collector collector_;                   ///< while the sending thread is on duty
     heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
     bool in_traffic_ = false;
-    bool waiting_to_read_ = false;
-    bool waiting_to_write_ = false;
-    unsigned wait_count_ = 0; ///< waits of an earlier connection, or from before a lending, are
-                              ///< told apart by it
+    pending_wait input_wait_;
+    pending_wait room_wait_;
 
     // the end
     std::optional<boost::asio::steady_timer> linger_timer_;

@@ -95,11 +95,18 @@ int socket::sleep(base::deadline until, bool for_input)
         const unsigned received = take_received();
         woken = receiving_patience_.wait(
             lent_.empty() ? received : 0, until,
-            [&] { return box_->has_mail() || (!lent_.empty() && read_lent()); },
+            [&] {
+                return box_->has_mail() ? base::glance::news
+                       : lent_.empty()  ? base::glance::nothing
+                                        : read_lent();
+            },
             [&] { return sleep_alone(until, true); });
     } else {
+        if (leave_reading()) // a peer that waits to be read may be what this thread waits for
+            return 0;
         woken = sending_patience_.wait(
-            0, until, [&] { return box_->has_mail(); }, [&] { return sleep_alone(until, false); });
+            0, until, [&] { return box_->has_mail() ? base::glance::news : base::glance::nothing; },
+            [&] { return sleep_alone(until, false); });
     }
     switch (woken) {
     case base::wait_result::timeout:
@@ -164,15 +171,16 @@ void socket::take_lent(pipe_end& pipe)
         lent_.push_back({&pipe, read.descriptor});
 }
 
-// True if something has come.
-bool socket::read_lent()
+base::glance socket::read_lent()
 {
-    bool got = false;
+    auto seen = base::glance::nothing;
     for (std::size_t i = 0; i < lent_.size();) {
         pipe_end& pipe = *lent_[i].pipe;
         const auto read = pipe.read_connection();
+        if (read.moved)
+            seen = std::max(seen, base::glance::progress);
         if (read.got) {
-            got = true;
+            seen = base::glance::news;
             ++mail_seen_; // it is no less news than mail
             pattern_->readable(pipe);
         }
@@ -182,7 +190,7 @@ bool socket::read_lent()
         else
             lent_.erase(lent_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    return got;
+    return seen;
 }
 
 bool socket::prepare_to_poll(std::vector<int>& descriptors, std::size_t most)
@@ -231,7 +239,7 @@ int socket::wait_to_receive(frame& part, bool dont_wait)
     after_operation(0);
     const auto operation = [&] { return pattern_->receive(part); };
     int result = EAGAIN;
-    if (!lent_.empty() && read_lent())
+    if (!lent_.empty() && read_lent() == base::glance::news)
         result = after_operation(operation());
     if (result == EAGAIN)
         result = wait_until(operation, dont_wait ? 0 : options_.receive_timeout_ms, true);
@@ -269,9 +277,11 @@ int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
     const auto look = [&] {
         const std::uint32_t before = mail_seen_;
         process_mail();
-        read_lent();
+        int error = ready_for(out);
+        if (!error && (wanted & ~out & ZMQ_POLLIN) && read_lent() == base::glance::news)
+            error = ready_for(out);
         mail += mail_seen_ - before;
-        return ready_for(out);
+        return error;
     };
     if (!gate_)
         return look();
@@ -347,7 +357,14 @@ void socket::adopt(std::shared_ptr<pipe_end> pipe)
         pipes_[pipe->number] = pipe;
     }
     pipe->set_limits(options_.send_hwm, options_.receive_hwm);
+    count_connections();
     pattern_->attach(*pipe);
+}
+
+void socket::count_connections() noexcept
+{
+    if (link_->pace)
+        link_->pace->connections = pipes_.size() - free_numbers_.size();
 }
 
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.
@@ -386,6 +403,7 @@ void socket::close_pipe(pipe_end& pipe, int linger_ms)
     pipe.close(linger_ms);
     free_numbers_.push_back(pipe.number);
     pipes_[pipe.number].reset();
+    count_connections();
 }
 
 void socket::close()

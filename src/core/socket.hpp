@@ -111,8 +111,8 @@ public:
     /// The thread waits in a way that leaves the reading to the I/O threads. True if it did not
     /// before: look again.
     bool leave_reading();
-    /// Reads the connections that this thread reads by itself. True if something has come.
-    bool read_lent();
+    /// Reads the connections that this thread reads by itself.
+    base::glance read_lent();
     /// To be called before a sleep: an answer cannot come while the question waits for company.
     void flush() noexcept;
     /// See pattern::peer_events. 0 or errno.
@@ -183,6 +183,7 @@ private:
     void process_mail();
     void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
     void adopt(std::shared_ptr<pipe_end> pipe);
+    void count_connections() noexcept;
     void finish_pipe(pipe_end& pipe);
     void drop_pipes();
     void close_pipe(pipe_end& pipe, int linger_ms);

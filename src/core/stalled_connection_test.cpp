@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <gtest/gtest.h>
+#include <optional>
 #include <string>
+#include <thread>
 
 namespace zlink::core {
 namespace {
@@ -20,6 +23,8 @@ public:
     transport::io_result write_some(const iovec* buffers, int count) noexcept override
     {
         ++attempts;
+        if (on_attempt)
+            on_attempt();
         if (pause_ < pauses) {
             ++pause_;
             return {0, EAGAIN};
@@ -38,6 +43,7 @@ public:
     unsigned pauses = 0;
     unsigned attempts = 0;
     std::string taken;
+    std::function<void()> on_attempt;
 
 private:
     unsigned pause_ = 0;
@@ -58,10 +64,16 @@ public:
         last = out_.drain_directly(how).state;
         return {};
     }
+    wake_result on_backlog() noexcept override
+    {
+        relieved = out_.relieve(how).state;
+        return {};
+    }
     void on_writable() noexcept override {}
     void on_closed(int) noexcept override {}
 
     status last = status::idle;
+    std::optional<status> relieved;
     engine::outbound::stalls how = engine::outbound::stalls::wait;
 
 private:
@@ -146,6 +158,51 @@ TEST_F(StalledConnection, that_takes_nothing_is_waited_for_less_and_less)
     }
     EXPECT_LE(1U, waits);
     EXPECT_GE(8U, waits);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+// Whatever is queued meanwhile would only grow, as queueing is faster than sending.
+TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
+{
+    stream_.pauses = for_ever;
+    send(100);
+    ASSERT_EQ(status::blocked, peer_->last);
+    send(100);
+    EXPECT_FALSE(peer_->relieved) << "a small message may wait in the queue";
+    stream_.pauses = 3;
+    stream_.portion = 30'000;
+    while (peer_->relieved != status::idle || outbound_.drained() == false) {
+        ASSERT_LT(sent_, 10'000'000U);
+        send(100'000);
+    }
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, is_not_relieved_where_others_would_wait)
+{
+    stream_.pauses = for_ever;
+    peer_->how = engine::outbound::stalls::leave;
+    send(100);
+    stream_.attempts = 0;
+    send(100'000);
+    EXPECT_EQ(status::idle, peer_->relieved) << "the I/O thread sees to it, as before";
+    EXPECT_EQ(0U, stream_.attempts);
+    stream_.pauses = 0;
+    EXPECT_EQ(status::idle, outbound_.drain().state);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
+{
+    status seen = status::idle;
+    stream_.on_attempt = [&] {
+        if (stream_.attempts == 3)
+            std::thread([&] { seen = outbound_.drain().state; }).join(); // as the I/O thread
+    };
+    stream_.pauses = 4;
+    send(100);
+    EXPECT_EQ(status::left, seen);
+    EXPECT_EQ(status::idle, peer_->last);
     EXPECT_EQ(sent_, stream_.taken.size());
 }
 

@@ -22,8 +22,7 @@ void wait_set::add(socket& waited_for, bool for_input)
         return;
     }
     own_.push_back(&waited_for);
-    if (for_input)
-        readers_.push_back(&waited_for);
+    (for_input ? readers_ : writers_).push_back(&waited_for);
 }
 
 int wait_set::prepare(bool with_descriptors)
@@ -38,6 +37,8 @@ int wait_set::prepare(bool with_descriptors)
     drop_repeated(boxes_);
     drop_repeated(readers_);
     drop_repeated(gates_);
+    std::erase_if(writers_,
+                  [&](socket* each) { return std::ranges::binary_search(readers_, each); });
     // Sockets of both kinds cannot share the waiter: that the last signal of a mailbox has come
     // could not be told from others.
     on_waiter_ = !with_descriptors && (boxes_.empty() || gates_.empty());
@@ -77,6 +78,9 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
     if (own_.empty()) // of many threads: there is none whose habits could be known
         return base::sleep_until_mail(boxes_, waiter_, seen_, until);
     lent_.clear();
+    for (socket* each : writers_) // their peers may wait for them to be read meanwhile
+        if (each->leave_reading())
+            return base::wait_result::signalled;
     for (socket* each : readers_)
         if (!each->prepare_to_poll(lent_, base::waiter::most_others))
             return base::wait_result::signalled;
@@ -86,8 +90,13 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
     return own_.front()->polling_patience().wait(
         lent_.empty() ? messages : 0, until,
         [&] {
-            return std::ranges::any_of(boxes_, &base::mailbox::has_mail) ||
-                   (!lent_.empty() && std::ranges::any_of(readers_, &socket::read_lent));
+            if (std::ranges::any_of(boxes_, &base::mailbox::has_mail))
+                return base::glance::news;
+            auto seen = base::glance::nothing;
+            if (!lent_.empty())
+                for (socket* each : readers_)
+                    seen = std::max(seen, each->read_lent());
+            return seen;
         },
         [&] { return base::sleep_until_mail(boxes_, waiter_, seen_, until, lent_); });
 }

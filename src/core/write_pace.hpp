@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@ namespace zlink::core {
 struct fan_out_pace {
     /// So many connections are written to by the sending thread after a pause.
     static constexpr unsigned direct_writes = 16;
+    std::size_t connections = 0;
     std::chrono::steady_clock::time_point last_wake{};
     const void* last_woken = nullptr; ///< the connection
     unsigned in_a_row = 0;            ///< times it was the same one
@@ -43,7 +45,10 @@ public:
 
     bool is_one_of_many() const noexcept { return shared_ != nullptr; }
     /// Does nobody else wait if the sending thread waits for this connection?
-    bool is_alone() const noexcept { return !shared_ || shared_->in_a_row >= wakes_until_single; }
+    bool is_alone() const noexcept
+    {
+        return !shared_ || shared_->connections < 2 || shared_->in_a_row >= wakes_until_single;
+    }
 
     /// A commit has woken the consumer at `now`; the `committed`th message was the last one.
     way choose(time_point now, std::uint64_t committed) noexcept

@@ -43,6 +43,10 @@ public:
     bool consumer_was_asleep() noexcept { return std::exchange(wake_consumer_, false); }
     /// May the channel take more messages? If not, its producer will be told when it can.
     bool has_room() noexcept { return to_.flow.has_room_or_wait(); }
+    /// The producer stops before the channel is full: it will be told when its messages are taken.
+    void pause() noexcept { to_.flow.wait_for_report(); }
+    /// Whole messages so far.
+    std::uint64_t messages() const noexcept { return to_.flow.sent(); }
 
 protected:
     base::channel& to_;

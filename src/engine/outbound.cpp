@@ -103,7 +103,12 @@ bool outbound::discard()
 
 outbound::outcome outbound::drain()
 {
-    std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+        if (pressing_.load(std::memory_order_relaxed))
+            return {status::left, false};
+        lock.lock();
+    }
     blocked_ = false;
     return drain_from_io_thread();
 }
@@ -133,6 +138,25 @@ outbound::outcome outbound::drain_directly(stalls how)
     return result;
 }
 
+outbound::outcome outbound::relieve(stalls how)
+{
+    if (how == stalls::leave)
+        return {};
+    std::lock_guard lock(mutex_);
+    outcome result;
+    if (on_duty_ || !to_ || from_.queue.consumer_asleep())
+        return result;
+    const bool pressed = press_on(how, [&] {
+        const outcome more = drain_locked(batches_per_turn);
+        result.state = more.state;
+        result.wake_producer |= more.wake_producer;
+        return more.state != status::blocked;
+    });
+    if (!pressed)
+        result.state = status::idle; // the I/O thread sees to it as before
+    return result;
+}
+
 outbound::outcome outbound::drain_and_end_duty(stalls how)
 {
     std::lock_guard lock(mutex_);
@@ -158,16 +182,18 @@ outbound::outcome outbound::drain_pressing(int batches, stalls how)
     return result;
 }
 
-// Calls attempt() until it returns true, or the connection takes nothing for too long.
+// Calls attempt() until it returns true, or the connection takes nothing for too long. False if it
+// was not called, as that has been in vain lately.
 template <class Attempt>
-void outbound::press_on(stalls how, Attempt attempt) noexcept
+bool outbound::press_on(stalls how, Attempt attempt) noexcept
 {
     if (how == stalls::leave)
-        return;
+        return false;
     if (stalls_to_pass_ > 0) {
         --stalls_to_pass_;
-        return;
+        return false;
     }
+    pressing_.store(true, std::memory_order_relaxed);
     const auto begin = base::steady_clock::now();
     auto progress = begin;
     unsigned in_vain = 0;
@@ -177,7 +203,7 @@ void outbound::press_on(stalls how, Attempt attempt) noexcept
         const std::uint64_t before = bytes_written_;
         if (attempt()) {
             vain_waits_ = 0;
-            return;
+            break;
         }
         now = base::steady_clock::now();
         if (bytes_written_ != before) {
@@ -186,9 +212,11 @@ void outbound::press_on(stalls how, Attempt attempt) noexcept
         } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall) {
             vain_waits_ = std::min(vain_waits_ + 1, most_vain_waits);
             stalls_to_pass_ = 1U << vain_waits_;
-            return;
+            break;
         }
     }
+    pressing_.store(false, std::memory_order_relaxed);
+    return true;
 }
 
 transport::io_result outbound::write(const iovec* entries, int count) noexcept

@@ -6,6 +6,7 @@
 #include "engine/encoding.hpp"
 #include "transport/stream.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -33,6 +34,7 @@ public:
         pending,  ///< there is more to write, but others shall have their turn: call drain() again
         failed,   ///< the connection is broken, see error()
         detached, ///< there is no connection (any more): whoever attaches the next one will drain
+        left,     ///< to the sending thread, which is at it, and will have drain() called
     };
     /// What the sending thread does about a connection that takes no more.
     enum class stalls : std::uint8_t {
@@ -59,13 +61,17 @@ public:
     void detach();
     /// I/O thread. Drops all that is queued; true if the producer waits for room.
     bool discard();
-    /// I/O thread. Writes what is there.
+    /// I/O thread. Writes what is there; `left` if the sending thread is waiting for the
+    /// connection.
     outcome drain();
     /// I/O thread. Bytes to be written at the next message boundary.
     outcome send_control(std::span<const std::byte> bytes);
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
     /// allows it. If it is on duty it stays so with status `written`, and not with any other.
     outcome drain_directly(stalls how = stalls::wait);
+    /// Sending thread, before it commits a large message while the I/O thread sees to what is
+    /// queued. Writes that by itself, so that the message need not queue up behind it.
+    outcome relieve(stalls how);
     /// Sending thread. Takes over the duty to write what it commits from now on, with
     /// commit_on_duty(); false if that is not possible now. While it lasts, collect() has to be
     /// called again and again.
@@ -91,7 +97,7 @@ private:
     outcome drain_pressing(int batches, stalls how);
     transport::io_result write(const iovec* entries, int count) noexcept;
     template <class Attempt>
-    void press_on(stalls how, Attempt attempt) noexcept;
+    bool press_on(stalls how, Attempt attempt) noexcept;
     status write_staged();
     status write_newest();
     status write_batch_now() noexcept;
@@ -107,8 +113,9 @@ private:
     transport::stream* to_ = nullptr;
     bool blocked_ = false;
     std::uint64_t bytes_written_ = 0;
-    unsigned stalls_to_pass_ = 0; ///< of the connection, before it is waited for again
-    unsigned vain_waits_ = 0;     ///< in a row
+    std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
+    unsigned stalls_to_pass_ = 0;       ///< of the connection, before it is waited for again
+    unsigned vain_waits_ = 0;           ///< in a row
     int error_ = 0;
     outcome drain_from_io_thread();
     void end_duty();

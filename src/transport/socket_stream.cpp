@@ -2,9 +2,12 @@
 #include "transport/socket_stream.hpp"
 
 #include <algorithm>
+#include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <chrono>
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,10 +27,67 @@ error_code system_error(int value)
     return {value, boost::system::system_category()};
 }
 
+/// Waits until a descriptor takes more, by a duplicate that is registered with the I/O context only
+/// meanwhile. Once Asio has waited for a descriptor to become writable it hears of that for ever:
+/// each time the peer reads after the sending thread had to wait, the I/O thread would be woken for
+/// nothing. It is also independent of the stream being lent.
+/// Thread safety: the thread of the I/O context only.
+class room_wait {
+public:
+    explicit room_wait(const generic_socket::executor_type& executor) : executor_(executor) {}
+
+    void async_wait(int fd, stream::wait_handler handler)
+    {
+        cancel();
+        const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+        if (own >= 0) {
+            error_code error;
+            const auto descriptor = std::make_shared<asio::posix::stream_descriptor>(executor_);
+            descriptor->assign(own, error);
+            if (!error) {
+                descriptor_ = descriptor;
+                return descriptor->async_wait(
+                    asio::posix::stream_descriptor::wait_write,
+                    [descriptor, handler = std::move(handler)](const error_code& ended) {
+                        error_code ignored;
+                        descriptor->close(ignored);
+                        handler(ended);
+                    });
+            }
+            ::close(own);
+        }
+        // Descriptors have run out: now and then it is worth a try.
+        timer_ = std::make_shared<asio::steady_timer>(executor_, without_descriptor);
+        timer_->async_wait(
+            [handler = std::move(handler)](const error_code& ended) { handler(ended); });
+    }
+
+    void cancel() noexcept
+    {
+        error_code ignored;
+        if (descriptor_)
+            descriptor_->close(ignored);
+        if (timer_)
+            timer_->cancel();
+        descriptor_.reset();
+        timer_.reset();
+    }
+
+private:
+    static constexpr std::chrono::milliseconds without_descriptor{1};
+
+    generic_socket::executor_type executor_;
+    std::shared_ptr<asio::posix::stream_descriptor> descriptor_;
+    std::shared_ptr<asio::steady_timer> timer_;
+};
+
 class socket_stream final : public stream {
 public:
     socket_stream(generic_socket socket, const socket_kind& kind)
-        : socket_(std::move(socket)), fd_(socket_.native_handle()), kind_(kind)
+        : socket_(std::move(socket)),
+          room_(socket_.get_executor()),
+          fd_(socket_.native_handle()),
+          kind_(kind)
     {}
 
     io_result read_some(const iovec* buffers, int count) noexcept override
@@ -48,9 +108,10 @@ public:
 
     void async_wait(direction which, wait_handler handler) override
     {
-        socket_.async_wait(which == direction::read ? generic_socket::wait_read
-                                                    : generic_socket::wait_write,
-                           std::move(handler));
+        if (which == direction::read)
+            socket_.async_wait(generic_socket::wait_read, std::move(handler));
+        else
+            room_.async_wait(fd_, std::move(handler));
     }
 
     int lend() noexcept override
@@ -81,6 +142,7 @@ public:
 
     void close() noexcept override
     {
+        room_.cancel();
         error_code ignored;
         if (socket_.is_open())
             socket_.close(ignored);
@@ -126,6 +188,7 @@ private:
     }
 
     generic_socket socket_;
+    room_wait room_;
     boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while lent
     int fd_;
     const socket_kind& kind_;

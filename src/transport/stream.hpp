@@ -50,8 +50,8 @@ public:
     /// Calls `handler` in the I/O thread once read_some() or write_some() is worth calling again.
     virtual void async_wait(direction which, wait_handler handler) = 0;
     /// I/O thread. Takes the stream out of its I/O context, so that another thread may wait for
-    /// input on the returned descriptor with poll() and call read_some(); pending waits are
-    /// completed with operation_aborted, and there are none until reclaim(). -1: that is not
+    /// input on the returned descriptor with poll() and call read_some(); a pending wait to read is
+    /// completed with operation_aborted, and there is none until reclaim(). -1: that is not
     /// possible.
     virtual int lend() noexcept { return -1; }
     /// I/O thread. Ends what lend() began; false if the stream is of no use any more.

@@ -99,6 +99,22 @@ TEST_P(Hwm, blocks_the_sender_until_the_receiver_reads)
     EXPECT_EQ("flows again", bound.recv());
 }
 
+// A receiver that has been behind reads its connection itself, a little at a time; when it does
+// something else for a while, what it has made room for is read all the same.
+TEST_P(Hwm, lets_come_what_there_is_room_for_while_the_receiver_is_busy)
+{
+    using namespace std::chrono_literals;
+    auto [receiver, sender, address] =
+        connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 20),
+                     with_hwm(ZMQ_SNDHWM, 5));
+    const std::string large(300'000, 'x');
+    send_until_stuck(sender, large, 300ms);
+    for (int index = 0; index < 16; ++index)
+        receiver.recv();
+    // What is taken is reported in steps of half the limit, and some is under way in pieces.
+    EXPECT_LE(6, send_until_stuck(sender, large, 300ms));
+}
+
 class TinyHwm : public ::testing::TestWithParam<std::tuple<transport, int>> {};
 
 TEST_P(TinyHwm, passes_thousands_of_messages_in_order)

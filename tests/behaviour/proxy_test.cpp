@@ -93,9 +93,9 @@ TEST_P(Proxy, does_nothing_while_nothing_can_move)
     test_socket source = connected(context_, ZMQ_PUSH, proxy.front_address, 5);
     test_socket stuck = connected(context_, ZMQ_PULL, proxy.back_address, 5);
     const std::string body(100'000, 'b'); // the buffers of the kernel are full soon
-    fill(source, body, 200ms);
+    send_until_stuck(source, body, 200ms);
     const double before_ms = process_cpu_ms();
-    EXPECT_GT(20, fill(source, body, 300ms));
+    EXPECT_GT(20, send_until_stuck(source, body, 300ms));
     EXPECT_GT(100, process_cpu_ms() - before_ms);
     // and it goes on when it can
     for (int index = 0; index < 3; ++index)

@@ -79,6 +79,15 @@ void publish_until_received(test_socket& publisher, test_socket& subscriber,
     }
 }
 
+int send_until_stuck(test_socket& socket, const std::string& body,
+                     std::chrono::milliseconds patience)
+{
+    int sent = 0;
+    for (; poll_socket(socket, ZMQ_POLLOUT, patience) != 0; ++sent)
+        socket.send(body);
+    return sent;
+}
+
 ::testing::AssertionResult fails_with(int expected_code, long result)
 {
     const int code = zmq_errno();

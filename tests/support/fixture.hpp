@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -38,6 +39,13 @@ connected_pair link(test_context& context, transport kind, int bound_type, int p
 /// their way. The subscriber must have a subscription that matches.
 void publish_until_received(test_socket& publisher, test_socket& subscriber,
                             const std::string& marker);
+
+/// Sends `body` whenever there is room, until there has been none for `patience`. The kernel may
+/// take a little more now and then though nobody reads: when a delayed acknowledgement comes (40
+/// ms), and when a probe of a closed window fills what is left of it (250 ms).
+/// @return the number of messages sent.
+int send_until_stuck(test_socket& socket, const std::string& body,
+                     std::chrono::milliseconds patience);
 
 /// Checks that a call of the C API returned -1 (or NULL) with the given error.
 ::testing::AssertionResult fails_with(int expected_code, long result);

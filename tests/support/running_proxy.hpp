@@ -158,16 +158,4 @@ inline double process_cpu_ms()
     return static_cast<double>(used.tv_sec) * 1e3 + static_cast<double>(used.tv_nsec) / 1e6;
 }
 
-/// Sends `body` whenever there is room, until there has been none for `patience`. The kernel may take
-/// a little more now and then though nobody reads: when a delayed acknowledgement comes (40 ms), and
-/// when a probe of a closed window fills what is left of it (250 ms).
-/// @return the number of messages sent.
-inline int fill(test_socket& source, const std::string& body, std::chrono::milliseconds patience)
-{
-    int sent = 0;
-    for (; poll_socket(source, ZMQ_POLLOUT, patience) != 0; ++sent)
-        source.send(body);
-    return sent;
-}
-
 } // namespace zlink::test

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/socket_stream.hpp"
+
+#include "transport/stream.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include <vector>
+
+namespace zlink::transport {
+namespace {
+
+std::size_t all_delivered(int)
+{
+    return 0;
+}
+constexpr socket_kind kind{nullptr, nullptr, nullptr, all_delivered, nullptr, nullptr};
+
+/// A stream and, as a plain descriptor, the other end.
+class SocketStream : public ::testing::Test {
+protected:
+    SocketStream()
+    {
+        int ends[2];
+        EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
+        generic_socket socket(io_);
+        socket.assign({AF_UNIX, 0}, ends[0]);
+        stream_ = make_socket_stream(std::move(socket), kind);
+        peer_ = ends[1];
+    }
+    ~SocketStream() override { ::close(peer_); }
+
+    /// Writes until the connection takes no more.
+    void fill()
+    {
+        std::vector<std::byte> body(100'000);
+        const iovec piece{body.data(), body.size()};
+        while (!stream_->write_some(&piece, 1).would_block())
+            ;
+    }
+    void empty()
+    {
+        std::vector<std::byte> body(1'000'000);
+        while (::recv(peer_, body.data(), body.size(), MSG_DONTWAIT) > 0)
+            ;
+    }
+    /// Does any epoll set of this process list a descriptor for output?
+    static bool is_told_of_room()
+    {
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+            std::ifstream lines(entry.path());
+            for (std::string line; std::getline(lines, line);)
+                if (unsigned events = 0;
+                    std::sscanf(line.c_str(), "tfd: %*d events: %x", &events) == 1 &&
+                    (events & EPOLLOUT))
+                    return true;
+        }
+        return false;
+    }
+    /// Waits in `which` direction; the answer is there once the handler has run.
+    std::shared_ptr<std::optional<error_code>> wait(direction which)
+    {
+        auto answer = std::make_shared<std::optional<error_code>>();
+        stream_->async_wait(which, [answer](const error_code& error) { *answer = error; });
+        return answer;
+    }
+
+    boost::asio::io_context io_;
+    std::unique_ptr<stream> stream_;
+    int peer_ = -1;
+};
+
+TEST_F(SocketStream, waits_for_room)
+{
+    fill();
+    const auto room = wait(direction::write);
+    io_.poll();
+    EXPECT_FALSE(*room);
+    empty();
+    io_.run_one();
+    EXPECT_EQ(error_code(), *room);
+}
+
+TEST_F(SocketStream, waits_for_room_while_it_is_lent)
+{
+    fill();
+    const auto input = wait(direction::read);
+    ASSERT_LE(0, stream_->lend());
+    const auto room = wait(direction::write);
+    io_.poll();
+    EXPECT_EQ(boost::asio::error::operation_aborted, *input);
+    EXPECT_FALSE(*room);
+    empty();
+    io_.run_one();
+    EXPECT_EQ(error_code(), *room);
+    EXPECT_TRUE(stream_->reclaim());
+}
+
+// A thread that writes by itself must not wake the I/O thread with each piece that the peer takes.
+TEST_F(SocketStream, hears_of_room_only_while_it_waits_for_it)
+{
+    fill();
+    EXPECT_FALSE(is_told_of_room());
+    const auto room = wait(direction::write);
+    EXPECT_TRUE(is_told_of_room());
+    empty();
+    io_.run_one();
+    EXPECT_TRUE(*room);
+    EXPECT_FALSE(is_told_of_room());
+}
+
+TEST_F(SocketStream, waits_for_room_without_descriptors)
+{
+    fill();
+    rlimit limit{};
+    ASSERT_EQ(0, ::getrlimit(RLIMIT_NOFILE, &limit));
+    const rlimit none{1, limit.rlim_max};
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &none));
+    const auto room = wait(direction::write);
+    ::setrlimit(RLIMIT_NOFILE, &limit);
+    io_.run_one();
+    EXPECT_EQ(error_code(), *room) << "it may be worth a try";
+}
+
+TEST_F(SocketStream, forgets_its_waits_when_it_closes)
+{
+    fill();
+    const auto room = wait(direction::write);
+    stream_->close();
+    io_.run();
+    EXPECT_EQ(boost::asio::error::operation_aborted, *room);
+    char last[100'000];
+    while (::recv(peer_, last, sizeof last, 0) > 0)
+        ;
+    EXPECT_EQ(0, ::recv(peer_, last, sizeof last, MSG_DONTWAIT)) << "nothing keeps it open";
+}
+
+TEST_F(SocketStream, may_go_while_an_answer_is_on_its_way)
+{
+    const auto room = wait(direction::write);
+    stream_->close();
+    stream_.reset();
+    io_.run();
+    EXPECT_TRUE(*room);
+}
+
+} // namespace
+} // namespace zlink::transport
