@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 namespace zlink::engine {
 namespace {
@@ -232,12 +233,60 @@ inbound_error inbound::walk()
     return walk_frames<zmtp3_codec>();
 }
 
+// Moves over the complete data frames that come first, which is most of what there is to do:
+// nothing is to be checked but sizes, and nothing to be changed.
+void inbound::walk_plain_frames() noexcept
+{
+    const std::byte* at = to_.queue.tail();
+    std::size_t left = have_;
+    std::size_t until_last_end = have_; // what is left after the last whole message
+    std::uint64_t messages = 0;
+    while (left >= zmtp3::short_header_bytes) {
+        const auto flags = std::to_integer<std::uint8_t>(at[0]);
+        std::size_t header_bytes = zmtp3::short_header_bytes;
+        auto body_bytes = std::to_integer<std::uint64_t>(at[1]);
+        if (flags & zmtp3::flag_long) {
+            if (left < zmtp3::long_header_bytes)
+                break;
+            header_bytes = zmtp3::long_header_bytes;
+            body_bytes = zmtp3::load_size(at + 1);
+        }
+        if ((flags & zmtp3::flag_command) || body_bytes > left - header_bytes ||
+            body_bytes > max_message_bytes_)
+            break;
+        const std::size_t bytes = header_bytes + body_bytes;
+        at += bytes;
+        left -= bytes;
+        in_message_ = (flags & zmtp3::flag_more) != 0;
+        if (!in_message_) {
+            ++messages;
+            until_last_end = left;
+        }
+    }
+    base::byte_queue& queue = to_.queue;
+    queue.advance(have_ - until_last_end);
+    if (messages) {
+        queue.mark(messages);
+        to_.flow.add_sent(messages);
+        marked_ = true;
+    }
+    queue.advance(until_last_end - left);
+    have_ = left;
+}
+
 template <class Codec>
 inbound_error inbound::walk_frames()
 {
     base::byte_queue& queue = to_.queue;
     needed_ = 0;
     while (have_) {
+        if constexpr (std::is_same_v<Codec, zmtp3_codec>) {
+            if (envelope_ == envelope::any) {
+                walk_plain_frames();
+                if (!have_)
+                    break;
+            }
+        }
         zmtp3::frame_header header;
         std::byte* const at = queue.tail();
         const decoded found = Codec::decode(at, have_, header);

@@ -49,6 +49,7 @@ public:
 
 private:
     inbound_error walk();
+    void walk_plain_frames() noexcept;
     template <class Codec>
     inbound_error walk_frames();
     bool begin_body(std::uint64_t bytes, bool more) noexcept;

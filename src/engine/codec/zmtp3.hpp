@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <boost/endian/conversion.hpp>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,6 +35,12 @@ constexpr std::size_t header_bytes_for(std::uint64_t body_bytes) noexcept
     return body_bytes > max_short_body_bytes ? long_header_bytes : short_header_bytes;
 }
 
+/// The size field of a LONG frame.
+inline std::uint64_t load_size(const std::byte* at) noexcept
+{
+    return boost::endian::load_big_u64(reinterpret_cast<const unsigned char*>(at));
+}
+
 /// Decodes the header that starts at `p`, of which `available` bytes may be read (never more than
 /// 9 are). Returns false, leaving `header` untouched, when more bytes are needed. The LONG form is
 /// accepted for every size, small ones included.
@@ -51,11 +58,7 @@ inline bool decode_header(const std::byte* p, std::size_t available, frame_heade
     if (available < long_header_bytes) {
         return false;
     }
-    std::uint64_t body_bytes = 0;
-    for (std::size_t i = 1; i < long_header_bytes; ++i) {
-        body_bytes = (body_bytes << 8) | std::to_integer<std::uint64_t>(p[i]);
-    }
-    header = {flags, static_cast<std::uint8_t>(long_header_bytes), body_bytes};
+    header = {flags, static_cast<std::uint8_t>(long_header_bytes), load_size(p + 1)};
     return true;
 }
 
@@ -64,9 +67,7 @@ inline std::size_t encode_long_header(std::byte* out, std::uint8_t flags,
                                       std::uint64_t body_bytes) noexcept
 {
     out[0] = static_cast<std::byte>(flags | flag_long);
-    for (std::size_t i = 1; i < long_header_bytes; ++i) {
-        out[i] = static_cast<std::byte>(body_bytes >> (8 * (long_header_bytes - 1 - i)));
-    }
+    boost::endian::store_big_u64(reinterpret_cast<unsigned char*>(out + 1), body_bytes);
     return long_header_bytes;
 }
 
