@@ -4,12 +4,41 @@
 
 #include <csignal>
 #include <memory>
+#include <optional>
 #include <vector>
 #include <zmq.h>
 
 using namespace zlink::api;
 
 namespace {
+
+// Whoever polls again and again mostly finds something: then there is nothing to prepare for a
+// sleep. The result of the call; nothing if there is more to do.
+std::optional<int> look_first(zmq_pollitem_t* items, int nitems, bool only_once)
+{
+    constexpr int most_items = 8;
+    zlink::core::socket* polled[most_items];
+    if (nitems > most_items)
+        return {};
+    for (int i = 0; i < nitems; ++i) {
+        if (!items[i].socket || is_shared(items[i].socket))
+            return {};
+        socket_object* const object = sockets().get(items[i].socket);
+        if (!object)
+            return fail(ENOTSOCK);
+        polled[i] = object->socket.get();
+    }
+    int ready = 0;
+    for (int i = 0; i < nitems; ++i) {
+        int events = 0;
+        std::uint32_t mail = 0;
+        if (const int error = polled[i]->poll_events(items[i].events, events, mail))
+            return fail(error);
+        items[i].revents = static_cast<short>(items[i].events & events);
+        ready += items[i].revents != 0;
+    }
+    return ready || only_once ? std::optional(ready) : std::nullopt;
+}
 
 int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* mask) noexcept
 {
@@ -18,6 +47,8 @@ int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* 
     if (nitems > 0 && !items)
         return fail(EFAULT);
     try {
+        if (std::optional<int> done = look_first(items, nitems, timeout == 0 && !mask))
+            return *done;
         std::vector<std::shared_ptr<socket_object>> kept; // others may close them meanwhile
         zlink::core::poll_set set(static_cast<std::size_t>(nitems));
         for (int i = 0; i < nitems; ++i) {

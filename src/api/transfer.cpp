@@ -36,8 +36,11 @@ std::uint8_t frame_flags(int flags) noexcept
 
 int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
 {
-    const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr, frame_flags(flags)};
-    if (with_socket(socket, [&](core::socket& s) { return s.send(part, dont_wait(flags)); }))
+    if (with_socket(socket, [=](core::socket& s) {
+            const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr,
+                                   frame_flags(flags)};
+            return s.send(part, dont_wait(flags));
+        }))
         return -1;
     return reported_size(bytes);
 }
@@ -100,11 +103,11 @@ int zmq_send_const(void* socket, const void* buf, size_t len, int flags)
 int zmq_recv(void* socket, void* buf, size_t len, int flags)
 {
     std::size_t size = 0;
-    if (with_socket(socket, [&](core::socket& s) {
+    if (with_socket(socket, [=, out = &size](core::socket& s) {
             core::frame part;
             if (const int error = s.receive(part, dont_wait(flags)))
                 return error;
-            size = part.size;
+            *out = part.size;
             if (const std::size_t bytes = std::min(part.size, len))
                 std::memcpy(buf, part.data, bytes);
             s.received();

@@ -215,7 +215,10 @@ bool pipe_end::peek(frame& part) noexcept
     if (in_conflates_) [[unlikely]]
         return peek_newest(part);
     if (peeked_) {
-        part = part_;
+        if (newest_) [[unlikely]]
+            part = part_;
+        else
+            give_part(part);
         return true;
     }
     while (!queue.load()) {
@@ -228,30 +231,30 @@ bool pipe_end::peek(frame& part) noexcept
     const std::byte* const at = queue.read_begin();
     zmtp3::frame_header header;
     zmtp3::decode_header(at, static_cast<std::size_t>(queue.read_end() - at), header);
-    const std::byte* body = at + header.header_bytes;
-    base::buffer* owner = nullptr;
     part_header_bytes_ = header.header_bytes;
     part_bytes_ = header.body_bytes;
+    part_flags_ =
+        static_cast<std::uint8_t>(header.flags & (zmtp3::flag_more | zmtp3::flag_command));
     part_more_ = (header.flags & zmtp3::flag_more) != 0;
-    part_apart_ = part_bytes_ != 0 && body == queue.read_end();
+    part_apart_ = part_bytes_ != 0 && at + part_header_bytes_ == queue.read_end();
     if (part_apart_) {
         queue.consume(part_header_bytes_);
         part_header_bytes_ = 0;
         queue.load();
-        body = queue.read_begin();
-        owner = queue.head().owner;
-    }
-    // Field by field: a copy of the whole would load in one piece what was just stored in several.
-    const auto flags =
-        static_cast<std::uint8_t>(header.flags & (zmtp3::flag_more | zmtp3::flag_command));
-    for (frame* to : {&part, &part_}) {
-        to->data = body;
-        to->size = header.body_bytes;
-        to->owner = owner;
-        to->flags = flags;
     }
     peeked_ = true;
+    give_part(part);
     return true;
+}
+
+// The part that was found in the queue. Field by field: a frame kept as a whole would be loaded in
+// one piece just after it was stored in several.
+void pipe_end::give_part(frame& part) const noexcept
+{
+    part.data = in_->queue.read_begin() + part_header_bytes_;
+    part.size = part_bytes_;
+    part.owner = part_apart_ ? in_->queue.head().owner : nullptr;
+    part.flags = part_flags_;
 }
 
 void pipe_end::pop() noexcept

@@ -239,6 +239,7 @@ private:
             notify(writable);
     }
     bool flush_for_room() noexcept;
+    void give_part(frame& part) const noexcept;
     bool write_newest(const frame& part) noexcept;
     bool peek_newest(frame& part) noexcept;
     bool take_newest() noexcept;
@@ -270,11 +271,12 @@ private:
     // the part last peeked
     std::size_t part_header_bytes_ = 0;
     std::size_t part_bytes_ = 0;
+    std::uint8_t part_flags_ = 0;
     bool part_apart_ = false;
     bool part_more_ = false;
     bool peeked_ = false;
-    frame part_;
     base::buffer_ref newest_; ///< what the part lies in, if it comes from the slot
+    frame part_;              ///< then
 
     std::mutex peer_mutex_;
     peer_info peer_;

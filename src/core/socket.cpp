@@ -252,14 +252,15 @@ int socket::events(int& out)
 {
     process_mail();
     leave_reading(); // whoever asks waits in another way than by receiving
-    return ready_for(out);
+    return ready_for(ZMQ_POLLIN | ZMQ_POLLOUT, out);
 }
 
-int socket::ready_for(int& out)
+int socket::ready_for(int wanted, int& out)
 {
     if (box_->interrupted())
         return ETERM;
-    out = (pattern_->can_receive() ? ZMQ_POLLIN : 0) | (pattern_->can_send() ? ZMQ_POLLOUT : 0);
+    out = ((wanted & ZMQ_POLLIN) && pattern_->can_receive() ? ZMQ_POLLIN : 0) |
+          ((wanted & ZMQ_POLLOUT) && pattern_->can_send() ? ZMQ_POLLOUT : 0);
     after_operation(0);
     return 0;
 }
@@ -276,10 +277,11 @@ int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
 {
     const auto look = [&] {
         const std::uint32_t before = mail_seen_;
-        process_mail();
-        int error = ready_for(out);
+        if (box_->has_mail() || box_->watched())
+            process_mail();
+        int error = ready_for(wanted, out);
         if (!error && (wanted & ~out & ZMQ_POLLIN) && read_lent() == base::glance::news)
-            error = ready_for(out);
+            error = ready_for(wanted, out);
         mail += mail_seen_ - before;
         return error;
     };

@@ -177,7 +177,7 @@ private:
     base::wait_result sleep_alone(base::deadline until, bool for_input);
     void consider_reading();
     void take_lent(pipe_end& pipe);
-    int ready_for(int& out);
+    int ready_for(int wanted, int& out);
     template <class Operation>
     int try_once_more(Operation operation);
     void process_mail();
