@@ -44,8 +44,8 @@ socket::socket(context& owner, const pattern_row& row, socket_options defaults,
         options_.linger_ms = pattern_->default_linger_ms();
     link_->box = box_;
     link_->subscriptions = pattern_->subscriptions();
-    if (pattern_->fans_out())
-        link_->pace = std::make_shared<fan_out_pace>();
+    link_->pace = std::make_shared<shared_pace>();
+    link_->pace->fans_out = pattern_->fans_out();
     link_->context_hold = std::move(context_hold);
 }
 
@@ -365,8 +365,7 @@ void socket::adopt(std::shared_ptr<pipe_end> pipe)
 
 void socket::count_connections() noexcept
 {
-    if (link_->pace)
-        link_->pace->connections = pipes_.size() - free_numbers_.size();
+    link_->pace->connections = pipes_.size() - free_numbers_.size();
 }
 
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.

@@ -23,14 +23,14 @@ public:
                           const std::function<void()>& then) = 0;
 };
 
-struct fan_out_pace;
+struct shared_pace;
 
 /// What I/O objects know of the socket they work for. Outlives the socket.
 struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
-    std::shared_ptr<fan_out_pace> pace; ///< of types that send a message to many; else null
-    monitor events;                     ///< where to tell what happens to connections
+    std::shared_ptr<shared_pace> pace;                  ///< not null
+    monitor events; ///< where to tell what happens to connections
     /// Counted by the context: it is terminated when no socket and no I/O object is left.
     std::shared_ptr<void> context_hold;
 };

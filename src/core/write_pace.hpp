@@ -10,12 +10,15 @@
 
 namespace zlink::core {
 
-/// What the connections of a socket have in common that sends each message to several of them.
+/// What the connections of a socket have in common.
 /// Thread safety: the socket's thread only.
-struct fan_out_pace {
+struct shared_pace {
+    std::size_t connections = 0;
+
+    // Of a socket that sends each message to several of them:
+    bool fans_out = false;
     /// So many connections are written to by the sending thread after a pause.
     static constexpr unsigned direct_writes = 16;
-    std::size_t connections = 0;
     std::chrono::steady_clock::time_point last_wake{};
     const void* last_woken = nullptr; ///< the connection
     unsigned in_a_row = 0;            ///< times it was the same one
@@ -39,21 +42,18 @@ public:
         hand_over,  ///< there are many connections to write to, see io_thread::hand_over()
     };
 
-    /// `shared`: null if the socket does not send to many.
-    explicit write_pace(std::shared_ptr<fan_out_pace> shared) noexcept : shared_(std::move(shared))
+    /// `shared` is not null.
+    explicit write_pace(std::shared_ptr<shared_pace> shared) noexcept : shared_(std::move(shared))
     {}
 
-    bool is_one_of_many() const noexcept { return shared_ != nullptr; }
+    bool is_one_of_many() const noexcept { return shared_->fans_out; }
     /// Does nobody else wait if the sending thread waits for this connection?
-    bool is_alone() const noexcept
-    {
-        return !shared_ || shared_->connections < 2 || shared_->in_a_row >= wakes_until_single;
-    }
+    bool is_alone() const noexcept { return shared_->connections < 2; }
 
     /// A commit has woken the consumer at `now`; the `committed`th message was the last one.
     way choose(time_point now, std::uint64_t committed) noexcept
     {
-        if (shared_)
+        if (is_one_of_many())
             if (const auto chosen = choose_among_many(now, committed))
                 return *chosen;
         quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
@@ -63,12 +63,7 @@ public:
         return way::in_batches;
     }
     /// What was to be written at once is.
-    void wrote_at_once(time_point now) noexcept
-    {
-        last_wake_ = now;
-        if (shared_)
-            shared_->last_wake = now;
-    }
+    void wrote_at_once(time_point now) noexcept { last_wake_ = shared_->last_wake = now; }
     /// A batch is full and is going to be written.
     void write_batch(time_point now) noexcept { last_wake_ = now; }
     /// The sending thread is going to sleep: it was no stream.
@@ -93,14 +88,14 @@ private:
     // this connection, it seems.
     std::optional<way> choose_among_many(time_point now, std::uint64_t committed) noexcept
     {
-        fan_out_pace& pace = *shared_;
+        shared_pace& pace = *shared_;
         const bool in_stream = committed - std::exchange(committed_at_wake_, committed) > 1;
         const auto gap = now - pace.last_wake;
         pace.in_a_row = std::exchange(pace.last_woken, this) == this ? pace.in_a_row + 1 : 0;
         if (gap >= (in_stream ? pause_of_stream : quick_wake) ||
             pace.in_a_row >= wakes_until_single)
-            pace.direct_left = fan_out_pace::direct_writes;
-        if (pace.direct_left == fan_out_pace::direct_writes && pace.in_a_row != 0)
+            pace.direct_left = shared_pace::direct_writes;
+        if (pace.direct_left == shared_pace::direct_writes && pace.in_a_row != 0)
             return {};
         if (pace.direct_left == 0) {
             pace.last_wake = now;
@@ -110,7 +105,7 @@ private:
         return way::at_once;
     }
 
-    const std::shared_ptr<fan_out_pace> shared_;
+    const std::shared_ptr<shared_pace> shared_;
     std::uint64_t committed_at_wake_ = 0; ///< messages
     time_point last_wake_{};
     unsigned quick_wakes_ = 0; ///< in a row

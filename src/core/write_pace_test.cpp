@@ -28,7 +28,7 @@ protected:
 
 TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
 {
-    write_pace pace(nullptr);
+    write_pace pace(std::make_shared<shared_pace>());
     EXPECT_FALSE(pace.is_one_of_many());
     for (int i = 0; i < 10; ++i)
         EXPECT_EQ(send(pace, 4us), way::at_once);
@@ -36,7 +36,7 @@ TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
 
 TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
 {
-    write_pace pace(nullptr);
+    write_pace pace(std::make_shared<shared_pace>());
     EXPECT_EQ(send(pace, 1ms), way::at_once);
     EXPECT_EQ(send(pace, 1us), way::at_once);
     EXPECT_EQ(send(pace, 1us), way::at_once);
@@ -47,7 +47,7 @@ TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
 
 TEST_F(WritePace, takes_a_dialogue_for_no_stream)
 {
-    write_pace pace(nullptr);
+    write_pace pace(std::make_shared<shared_pace>());
     for (int i = 0; i < 10; ++i) {
         EXPECT_EQ(send(pace, 1us), way::at_once);
         pace.pause();
@@ -56,7 +56,7 @@ TEST_F(WritePace, takes_a_dialogue_for_no_stream)
 
 TEST_F(WritePace, counts_from_the_end_of_a_batch)
 {
-    write_pace pace(nullptr);
+    write_pace pace(std::make_shared<shared_pace>());
     for (int i = 0; i < 3; ++i)
         send(pace, 1us);
     EXPECT_EQ(send(pace, 1us), way::in_batches);
@@ -66,7 +66,8 @@ TEST_F(WritePace, counts_from_the_end_of_a_batch)
 
 TEST_F(WritePace, writes_to_the_first_of_many_connections_after_a_pause)
 {
-    const auto shared = std::make_shared<fan_out_pace>();
+    const auto shared = std::make_shared<shared_pace>();
+    shared->fans_out = true;
     std::deque<write_pace> connections;
     for (int i = 0; i < 40; ++i)
         connections.emplace_back(shared);
@@ -76,8 +77,8 @@ TEST_F(WritePace, writes_to_the_first_of_many_connections_after_a_pause)
         for (write_pace& connection : connections) {
             now_ += index == 0 ? 1ms : 0ms;
             EXPECT_EQ(connection.choose(now_, committed_ + 1),
-                      index < fan_out_pace::direct_writes ? way::at_once : way::hand_over);
-            if (index++ < fan_out_pace::direct_writes)
+                      index < shared_pace::direct_writes ? way::at_once : way::hand_over);
+            if (index++ < shared_pace::direct_writes)
                 connection.wrote_at_once(now_ += 5us);
         }
         ++committed_;
@@ -88,7 +89,8 @@ TEST_F(WritePace, writes_to_the_first_of_many_connections_after_a_pause)
 
 TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
 {
-    const auto shared = std::make_shared<fan_out_pace>();
+    const auto shared = std::make_shared<shared_pace>();
+    shared->fans_out = true;
     write_pace only(shared);
     send(only, 1ms);
     for (int i = 0; i < 50; ++i)
@@ -96,6 +98,16 @@ TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
     EXPECT_EQ(send(only, 1us), way::at_once);
     EXPECT_EQ(send(only, 1us), way::at_once);
     EXPECT_EQ(send(only, 1us), way::in_batches);
+}
+
+TEST_F(WritePace, is_alone_while_there_is_no_other_connection)
+{
+    const auto shared = std::make_shared<shared_pace>();
+    const write_pace pace(shared);
+    shared->connections = 1;
+    EXPECT_TRUE(pace.is_alone());
+    shared->connections = 2;
+    EXPECT_FALSE(pace.is_alone());
 }
 
 } // namespace
