@@ -20,6 +20,10 @@ constexpr std::size_t flush_bytes = 48 * 1024;
 // From here on the copy is worth avoiding by writing to an idle connection at once.
 constexpr std::size_t write_through_bytes = 8 * 1024;
 
+// So much may wait for the reader of an inproc pipe before the writer of a large message waits for
+// it: more leaves the caches, less lets one of the two run dry.
+constexpr std::size_t most_backlog_bytes = 384 * 1024;
+
 } // namespace
 
 pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
@@ -66,8 +70,12 @@ bool pipe_end::write(const frame& part) noexcept
     }
     bool written = false;
     if (part.size >= write_through_bytes && !deferred_ && !in_message_ && other_ &&
-        !queue.consumer_asleep())
-        take(other_->on_backlog());
+        !queue.consumer_asleep()) {
+        if (waits_for_reader)
+            let_reader_catch_up(part.size);
+        else if (!is_inproc)
+            take(other_->on_backlog());
+    }
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
         return written;
     const bool inlined = part.size < (part.owner ? shared_body_bytes : own_memory_bytes) &&
@@ -95,6 +103,21 @@ bool pipe_end::write(const frame& part) noexcept
     }
     in_message_ = part.more();
     return in_message_ || commit();
+}
+
+// What lies in the queue should still lie in a cache when it is read.
+void pipe_end::let_reader_catch_up(std::size_t bytes) noexcept
+{
+    using step = base::stall_wait::step;
+    const base::message_flow& flow = out_->flow;
+    if (flow.waiting() * bytes < most_backlog_bytes)
+        return;
+    std::uint64_t taken = flow.taken();
+    backlog_.wait([&] {
+        if (flow.waiting() * bytes < most_backlog_bytes)
+            return step::done;
+        return std::exchange(taken, flow.taken()) != taken ? step::progress : step::nothing;
+    });
 }
 
 // The free function of small user-owned memory tells that the message is on its way, or soon will

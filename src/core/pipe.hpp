@@ -3,6 +3,7 @@
 
 #include "base/flow.hpp"
 #include "base/mailbox.hpp"
+#include "base/stall_wait.hpp"
 #include "core/fan_out_log.hpp"
 #include "core/frame.hpp"
 #include "core/metadata.hpp"
@@ -207,6 +208,7 @@ public:
     std::size_t out_index = 0;   ///< position in the load balancer or fan-out
     bool connected_side = false; ///< made by zmq_connect
     bool is_inproc = false;
+    bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
     std::string endpoint;          ///< as given to connect or bind
     bool takes_all_groups = false; ///< of a RADIO: the peer joins none and is sent every message
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
@@ -226,6 +228,7 @@ private:
     std::size_t encode_header(std::byte* at, const frame& part) const noexcept;
     bool append_shared(const frame& part) noexcept;
     bool keeps_waiting(const frame& part) const noexcept;
+    void let_reader_catch_up(std::size_t bytes) noexcept;
     bool try_write_through(const frame& part, bool& written) noexcept;
     bool commit() noexcept;
     void flush() noexcept;
@@ -255,6 +258,7 @@ private:
     std::shared_ptr<pipe_peer> other_;
     std::shared_ptr<base::mailbox> box_;
     metadata_ref properties_;
+    base::stall_wait backlog_;
     bool deferred_ = false;    ///< this end has to flush what it commits, see wake_result
     bool handed_over_ = false; ///< another thread writes it, see wake_result
     std::size_t deferred_bytes_ = 0;

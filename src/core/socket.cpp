@@ -365,7 +365,13 @@ void socket::adopt(std::shared_ptr<pipe_end> pipe)
 
 void socket::count_connections() noexcept
 {
-    link_->pace->connections = pipes_.size() - free_numbers_.size();
+    const std::size_t count = pipes_.size() - free_numbers_.size();
+    link_->pace->connections = count;
+    if (count > 2)
+        return;
+    for (const auto& pipe : pipes_)
+        if (pipe)
+            pipe->waits_for_reader = pipe->is_inproc && count == 1;
 }
 
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.

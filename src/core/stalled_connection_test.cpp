@@ -206,6 +206,18 @@ TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
     EXPECT_EQ(sent_, stream_.taken.size());
 }
 
+TEST_F(StalledConnection, is_the_io_threads_while_it_is_not_waited_for)
+{
+    stream_.pauses = for_ever;
+    send(100); // in vain: the next ones are not waited for
+    ASSERT_EQ(status::blocked, peer_->last);
+    send(100'000);
+    EXPECT_EQ(status::idle, peer_->relieved) << "nobody need be told";
+    stream_.pauses = 0;
+    EXPECT_EQ(status::idle, outbound_.drain().state);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
 TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
 {
     stream_.portion = 3000;

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <new>
-#include <thread>
 
 namespace zlink::engine {
 namespace {
@@ -19,15 +17,6 @@ constexpr std::size_t batch_entries = 64;
 constexpr std::size_t batch_bytes = 128 * 1024;
 // So many batches per turn before others on the I/O thread are served.
 constexpr int batches_per_turn = 16;
-// A sending thread waits for a connection that takes no more as long as a wake-up of the I/O thread
-// and its own would take; all in all not longer than this; and if that was in vain, not again
-// before so many more stalls (as a power of two).
-constexpr std::chrono::microseconds longest_stall{100};
-constexpr std::chrono::milliseconds longest_press{1};
-constexpr unsigned most_vain_waits = 10;
-// The peer may have to wait for a processor as well.
-constexpr unsigned fewest_attempts = 16;
-constexpr unsigned fewest_attempts_in_vain = 4;
 
 // What is left of a piece once so many bytes have been taken from it.
 iovec after(const iovec& piece, std::size_t bytes) noexcept
@@ -189,34 +178,17 @@ bool outbound::press_on(stalls how, Attempt attempt) noexcept
 {
     if (how == stalls::leave)
         return false;
-    if (stalls_to_pass_ > 0) {
-        --stalls_to_pass_;
-        return false;
-    }
-    pressing_.store(true, std::memory_order_relaxed);
-    const auto begin = base::steady_clock::now();
-    auto progress = begin;
-    unsigned in_vain = 0;
-    auto now = begin;
-    for (unsigned i = 0; i < fewest_attempts || now - begin < longest_press; ++i) {
-        std::this_thread::yield(); // to the peer, if it shares the processor
+    using step = base::stall_wait::step;
+    const bool tried = stall_.wait([&] {
+        // Only now: who does not wait leaves the connection to the I/O thread, as it was.
+        pressing_.store(true, std::memory_order_relaxed);
         const std::uint64_t before = bytes_written_;
-        if (attempt()) {
-            vain_waits_ = 0;
-            break;
-        }
-        now = base::steady_clock::now();
-        if (bytes_written_ != before) {
-            progress = now;
-            in_vain = 0;
-        } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall) {
-            vain_waits_ = std::min(vain_waits_ + 1, most_vain_waits);
-            stalls_to_pass_ = 1U << vain_waits_;
-            break;
-        }
-    }
+        if (attempt())
+            return step::done;
+        return bytes_written_ != before ? step::progress : step::nothing;
+    });
     pressing_.store(false, std::memory_order_relaxed);
-    return true;
+    return tried;
 }
 
 transport::io_result outbound::write(const iovec* entries, int count) noexcept

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/flow.hpp"
-#include "base/waiter.hpp"
+#include "base/stall_wait.hpp"
 #include "engine/encoding.hpp"
 #include "transport/stream.hpp"
 
@@ -114,8 +114,7 @@ private:
     bool blocked_ = false;
     std::uint64_t bytes_written_ = 0;
     std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
-    unsigned stalls_to_pass_ = 0;       ///< of the connection, before it is waited for again
-    unsigned vain_waits_ = 0;           ///< in a row
+    base::stall_wait stall_;
     int error_ = 0;
     outcome drain_from_io_thread();
     void end_duty();

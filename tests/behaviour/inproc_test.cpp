@@ -141,6 +141,23 @@ TEST_F(Inproc, makes_another_connection_for_each_connect)
     EXPECT_NE(router.recv_parts().front(), router.recv_parts().front());
 }
 
+// A reader that keeps up is waited for, so that little lies in memory; one that does not is not.
+TEST_F(Inproc, large_messages_pass_whether_they_are_read_at_once_or_later)
+{
+    constexpr int count = 300;
+    auto [sink, source, address] = connect_pair(context_, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
+    const std::string large(100'000, 'x');
+    for (int index = 0; index < count; ++index)
+        ASSERT_TRUE(source.try_send(large + std::to_string(index)));
+    std::thread reading([&socket = sink, &large] {
+        for (int index = 0; index < 2 * count; ++index)
+            EXPECT_TRUE(socket.recv() == large + std::to_string(index)) << index;
+    });
+    for (int index = count; index < 2 * count; ++index)
+        source.send(large + std::to_string(index));
+    reading.join();
+}
+
 TEST_F(Inproc, ignores_immediate)
 {
     test_socket source(context_, ZMQ_PUSH);
