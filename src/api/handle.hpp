@@ -48,8 +48,9 @@ public:
             if (shared && !at.gate.load(std::memory_order_relaxed))
                 at.gate.store(fresh_gate.release(), std::memory_order_release);
             const std::uint32_t number = at.use * slot_limit + index + (shared ? shared_bit : 0);
-            at.number.store(number, std::memory_order_release);
-            return addresses_.at(number);
+            void* const handle = addresses_.at(number);
+            at.handle.store(handle, std::memory_order_release);
+            return handle;
         } catch (...) {
             return nullptr;
         }
@@ -89,7 +90,7 @@ public:
         slot* const at = check(handle);
         if (!at)
             return nullptr;
-        at->number.store(no_slot, std::memory_order_release);
+        at->handle.store(&none, std::memory_order_release);
         at->object.store(nullptr, std::memory_order_release);
         at->use = (at->use + 1) % uses;
         give_slot(range::low_number(handle) % slot_limit);
@@ -109,15 +110,16 @@ private:
     static constexpr std::uint32_t no_slot = 0xffff'ffff;
     // So many slots are free before one is used again, which keeps stale handles stale for long.
     static constexpr std::uint32_t resting_slots = 1024;
+    static constexpr char none = 0; ///< its address is no handle
     using range = handle_addresses<std::size_t{shared_bit} * 2>;
 
     struct slot {
-        std::atomic<std::uint32_t> number{no_slot}; ///< of the handle that is valid now
-        std::uint32_t use = 0;
-        std::uint32_t next_free = no_slot;
+        std::atomic<const void*> handle{&none}; ///< the one that is valid now
         std::atomic<Object*> object{nullptr};
         std::atomic<Gate*> gate{nullptr};
         std::shared_ptr<Object> owner;
+        std::uint32_t use = 0;
+        std::uint32_t next_free = no_slot;
     };
 
     std::uint32_t take_slot()
@@ -153,11 +155,8 @@ private:
 
     slot* check(const void* handle) const noexcept
     {
-        if (!addresses_.holds(handle))
-            return nullptr;
-        const std::uint32_t number = range::low_number(handle);
-        slot* const at = find(number % slot_limit);
-        return at && at->number.load(std::memory_order_acquire) == number ? at : nullptr;
+        slot* const at = find(range::low_number(handle) % slot_limit);
+        return at && at->handle.load(std::memory_order_acquire) == handle ? at : nullptr;
     }
 
     std::mutex mutex_;

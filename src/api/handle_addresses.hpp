@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <sys/mman.h>
@@ -11,14 +10,14 @@ namespace zlink::api {
 /// Addresses that can be read and stand for the numbers from 0 to Count - 1, a power of two. Zeros
 /// are there, and no memory: nothing is ever written, so all of it is the kernel's page of zeros.
 ///
-/// Thread safety: reserve() in one thread at a time, the rest in any.
+/// Thread safety: one thread at a time; low_number() in any.
 template <std::size_t Count>
 class handle_addresses {
 public:
     /// False if there are no addresses left. Once it was true it remains so.
     bool reserve() noexcept
     {
-        if (first_.load(std::memory_order_relaxed))
+        if (first_)
             return true;
         // Twice what is needed holds a range that begins at a multiple of its size.
         void* const mapped = ::mmap(nullptr, 2 * bytes, PROT_READ,
@@ -29,21 +28,13 @@ public:
         const std::uintptr_t first = (begin + bytes - 1) & ~(bytes - 1);
         unmap(begin, first);
         unmap(first + bytes, begin + 2 * bytes);
-        first_.store(first, std::memory_order_release);
+        first_ = first;
         return true;
     }
 
     void* at(std::uint32_t number) const noexcept
     {
-        return reinterpret_cast<void*>(first_.load(std::memory_order_relaxed) + number * stride);
-    }
-
-    /// Can the address have come from at()?
-    bool holds(const void* address) const noexcept
-    {
-        const auto bits = reinterpret_cast<std::uintptr_t>(address);
-        const std::uintptr_t first = first_.load(std::memory_order_acquire);
-        return first && (bits & ~(bytes - stride)) == first;
+        return reinterpret_cast<void*>(first_ + number * stride);
     }
 
     /// The number of an address that at() returned; some number for any other.
@@ -64,7 +55,7 @@ private:
             ::munmap(reinterpret_cast<void*>(begin), end - begin);
     }
 
-    std::atomic<std::uintptr_t> first_{0};
+    std::uintptr_t first_ = 0;
 };
 
 } // namespace zlink::api

@@ -22,23 +22,12 @@ int current_error() noexcept
     }
 }
 
-// Never destroyed: applications may leave sockets and contexts open until the process ends, and
-// threads of theirs may still be in a call then.
-handle_table<core::context>& contexts() noexcept
-{
-    static auto& table = kept_over_fork<contexts>(*new handle_table<core::context>);
-    return table;
-}
+constinit lasting_table<handle_table<core::context>> all_contexts;
+constinit lasting_table<handle_table<socket_object, core::socket_gate>> all_sockets;
 
-handle_table<socket_object, core::socket_gate>& sockets() noexcept
-{
-    static auto& table =
-        kept_over_fork<sockets>(*new handle_table<socket_object, core::socket_gate>);
-    return table;
-}
+namespace {
 
-// While the library is loaded: a child that is forked while another thread makes a table could not
-// use it.
-[[maybe_unused]] const bool made_in_time = (contexts(), sockets(), true);
+[[maybe_unused]] const bool kept_over_fork = keep_over_fork<contexts>() && keep_over_fork<sockets>();
 
+} // namespace
 } // namespace zlink::api

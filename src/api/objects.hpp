@@ -21,17 +21,36 @@ struct socket_object {
 template <>
 inline constexpr std::size_t handle_limit<socket_object> = std::size_t{1} << 20;
 
-/// Lets a child process go on with a table: `function` returns it.
-template <auto function, class Table>
-Table& kept_over_fork(Table& table) noexcept
+/// A table that is there before anything else in the library and is never destroyed: applications
+/// may leave sockets and contexts open until the process ends, and threads of theirs may still be in
+/// a call then.
+template <class Table>
+union lasting_table {
+    constexpr lasting_table() : table() {}
+    ~lasting_table() {}
+    Table table;
+};
+
+/// Lets a child process go on with a table that another thread had locked when it was forked:
+/// `function` returns it. Once, while the library is loaded.
+template <auto function>
+bool keep_over_fork() noexcept
 {
     const auto unlock = [] { function().unlock(); };
-    ::pthread_atfork([] { function().lock(); }, unlock, unlock);
-    return table;
+    return ::pthread_atfork([] { function().lock(); }, unlock, unlock) == 0;
 }
 
-handle_table<core::context>& contexts() noexcept;
-handle_table<socket_object, core::socket_gate>& sockets() noexcept;
+extern lasting_table<handle_table<core::context>> all_contexts;
+extern lasting_table<handle_table<socket_object, core::socket_gate>> all_sockets;
+
+inline handle_table<core::context>& contexts() noexcept
+{
+    return all_contexts.table;
+}
+inline handle_table<socket_object, core::socket_gate>& sockets() noexcept
+{
+    return all_sockets.table;
+}
 
 /// Sets errno; the value C functions return on failure.
 inline int fail(int error) noexcept
@@ -53,6 +72,15 @@ int current_error() noexcept;
 inline bool is_shared(const void* handle) noexcept
 {
     return handle_table<socket_object, core::socket_gate>::is_shared(handle);
+}
+
+/// The socket of a handle that belongs to one thread; null if it is none of these.
+[[gnu::always_inline]] inline core::socket* unshared_socket(const void* handle) noexcept
+{
+    if (is_shared(handle)) [[unlikely]]
+        return nullptr;
+    socket_object* const object = sockets().get(handle);
+    return object ? object->socket.get() : nullptr;
 }
 
 /// Runs `body(core::socket&)`, which returns an errno value or 0, and makes an errno value of what

@@ -160,12 +160,14 @@ private:
     base::descriptor_wakeup alarm_;
 };
 
-// Never destroyed, as the tables of sockets and contexts.
+constinit lasting_table<handle_table<poller>> all_pollers;
+
 handle_table<poller>& pollers() noexcept
 {
-    static auto& table = kept_over_fork<pollers>(*new handle_table<poller>);
-    return table;
+    return all_pollers.table;
 }
+
+[[maybe_unused]] const bool kept_over_fork = keep_over_fork<pollers>();
 
 /// Runs `body(poller&)`, which returns 0 or an errno value.
 template <class Body>

@@ -34,7 +34,8 @@ std::uint8_t frame_flags(int flags) noexcept
     return (flags & ZMQ_SNDMORE) ? zlink::engine::zmtp3::flag_more : std::uint8_t{0};
 }
 
-int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
+[[gnu::noinline]] int send_bytes_as_frame(void* socket, const void* data, std::size_t bytes,
+                                          int flags) noexcept
 {
     if (with_socket(socket, [=](core::socket& s) {
             const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr,
@@ -45,6 +46,15 @@ int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noe
     return reported_size(bytes);
 }
 
+int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
+{
+    if (!(flags & ZMQ_SNDMORE))
+        if (core::socket* const own = unshared_socket(socket)) [[likely]]
+            if (own->put(static_cast<const std::byte*>(data), bytes)) [[likely]]
+                return reported_size(bytes);
+    return send_bytes_as_frame(socket, data, bytes, flags);
+}
+
 // What only the types for many threads have: routing ids and groups.
 int send_shared_message(void* socket, message& content, int flags) noexcept
 {
@@ -53,6 +63,24 @@ int send_shared_message(void* socket, message& content, int flags) noexcept
         part.routing_id = content.routing_id();
         return s.send_to_group(content.group(), part, dont_wait(flags));
     });
+}
+
+[[gnu::noinline]] int receive_bytes_as_frame(void* socket, void* buf, std::size_t len,
+                                             int flags) noexcept
+{
+    std::size_t size = 0;
+    if (with_socket(socket, [=, out = &size](core::socket& s) {
+            core::frame part;
+            if (const int error = s.receive(part, dont_wait(flags)))
+                return error;
+            *out = part.size;
+            if (const std::size_t bytes = std::min(part.size, len))
+                std::memcpy(buf, part.data, bytes);
+            s.received();
+            return 0;
+        }))
+        return -1;
+    return reported_size(size);
 }
 
 bool take_routing_id_and_group(core::socket& from, const core::frame& part, message& into) noexcept
@@ -102,19 +130,14 @@ int zmq_send_const(void* socket, const void* buf, size_t len, int flags)
 
 int zmq_recv(void* socket, void* buf, size_t len, int flags)
 {
-    std::size_t size = 0;
-    if (with_socket(socket, [=, out = &size](core::socket& s) {
-            core::frame part;
-            if (const int error = s.receive(part, dont_wait(flags)))
-                return error;
-            *out = part.size;
-            if (const std::size_t bytes = std::min(part.size, len))
-                std::memcpy(buf, part.data, bytes);
-            s.received();
-            return 0;
-        }))
-        return -1;
-    return reported_size(size);
+    if (core::socket* const own = unshared_socket(socket)) [[likely]] {
+        if (const core::taken_part part = own->take()) [[likely]] {
+            if (const std::size_t bytes = std::min(part.size(), len))
+                std::memcpy(buf, part.data(), bytes);
+            return reported_size(part.size());
+        }
+    }
+    return receive_bytes_as_frame(socket, buf, len, flags);
 }
 
 int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags)

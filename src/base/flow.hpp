@@ -26,10 +26,12 @@ public:
     void set_producer_limit(int messages) noexcept
     {
         producer_limit_.store(messages, std::memory_order_relaxed);
+        limit_changed();
     }
     void set_consumer_limit(int messages) noexcept
     {
         consumer_limit_.store(messages, std::memory_order_relaxed);
+        limit_changed();
     }
     int producer_limit() const noexcept { return producer_limit_.load(std::memory_order_relaxed); }
     int consumer_limit() const noexcept { return consumer_limit_.load(std::memory_order_relaxed); }
@@ -46,13 +48,11 @@ public:
 
     // --- producer
     /// May one more message be sent?
-    bool has_room() noexcept
+    bool has_room() noexcept { return has_room_at_hand() || look_for_room(); }
+    /// The same as far as it is known already.
+    bool has_room_at_hand() const noexcept
     {
-        const std::uint64_t limit = this->limit();
-        if (sent() - seen_taken_ < limit || limit == 0) [[likely]]
-            return true;
-        seen_taken_ = taken_.load(std::memory_order_acquire) >> 1;
-        return sent() - seen_taken_ < limit;
+        return sent() < room_until_.load(std::memory_order_relaxed);
     }
     /// Has room, or asks to be told when there is; false = will be told.
     bool has_room_or_wait() noexcept
@@ -76,8 +76,7 @@ public:
     bool add_taken(std::uint64_t messages) noexcept
     {
         add(consumed_, messages);
-        const std::uint64_t step = (limit() + 1) / 2;
-        return taken() - reported_ >= (step ? step : unlimited_step) && report();
+        return taken() >= report_at_.load(std::memory_order_relaxed) && report_if_due();
     }
     /// The consumer takes exactly up to the producer's `total`th message.
     bool set_taken(std::uint64_t total) noexcept
@@ -90,6 +89,7 @@ public:
         if (taken() == reported_)
             return false;
         reported_ = taken();
+        report_at_.store(reported_ + step(), std::memory_order_relaxed);
         return (taken_.exchange(reported_ << 1, std::memory_order_acq_rel) & waiting_bit) != 0;
     }
     std::uint64_t taken() const noexcept { return consumed_.load(std::memory_order_relaxed); }
@@ -111,6 +111,34 @@ private:
                       std::memory_order_relaxed);
     }
 
+    // Both sides look at the limits anew. A side that overwrites this at the same moment goes on
+    // with the old ones for one window more; what is taken is reported at the latest when nothing
+    // is left.
+    void limit_changed() noexcept
+    {
+        room_until_.store(0, std::memory_order_relaxed);
+        report_at_.store(0, std::memory_order_relaxed);
+    }
+    bool look_for_room() noexcept
+    {
+        seen_taken_ = taken_.load(std::memory_order_acquire) >> 1;
+        const std::uint64_t limit = this->limit();
+        const std::uint64_t until = limit ? seen_taken_ + limit : UINT64_MAX;
+        room_until_.store(until, std::memory_order_relaxed);
+        return sent() < until;
+    }
+    std::uint64_t step() const noexcept
+    {
+        const std::uint64_t half = (limit() + 1) / 2;
+        return half ? half : unlimited_step;
+    }
+    bool report_if_due() noexcept
+    {
+        const std::uint64_t at = reported_ + step();
+        report_at_.store(at, std::memory_order_relaxed);
+        return taken() >= at && report();
+    }
+
     static constexpr std::uint64_t waiting_bit = 1;
     static constexpr std::uint64_t unlimited_step = 4096;
 
@@ -118,8 +146,10 @@ private:
     std::atomic<int> producer_limit_{no_part};
     std::atomic<int> consumer_limit_{no_part};
     alignas(cache_line_bytes) std::atomic<std::uint64_t> sent_{0}; // producer
+    std::atomic<std::uint64_t> room_until_{0}; ///< so many may be sent without another look
     std::uint64_t seen_taken_ = 0;
     alignas(cache_line_bytes) std::atomic<std::uint64_t> consumed_{0}; // consumer
+    std::atomic<std::uint64_t> report_at_{0}; ///< so many may be taken without a look
     std::uint64_t reported_ = 0;
 };
 

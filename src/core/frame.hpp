@@ -24,8 +24,28 @@ struct frame {
 
     bool more() const noexcept { return (flags & engine::zmtp3::flag_more) != 0; }
     bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }
+    bool user_owned() const noexcept { return owner && owner->user_owned; }
     std::span<const std::byte> bytes() const noexcept { return {data, size}; }
     std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data), size}; }
+};
+
+/// A received part that was moved past already, valid until the next call for its socket; or
+/// nothing. It fits in two registers.
+class taken_part {
+public:
+    taken_part() = default;
+    taken_part(const std::byte* data, std::size_t size, bool more) noexcept
+        : data_(data), size_and_more_(size << 1 | std::size_t{more})
+    {}
+    explicit operator bool() const noexcept { return data_ != nullptr; }
+    const std::byte* data() const noexcept { return data_; }
+    std::size_t size() const noexcept { return size_and_more_ >> 1; }
+    bool more() const noexcept { return (size_and_more_ & 1) != 0; }
+    std::span<const std::byte> bytes() const noexcept { return {data_, size()}; }
+
+private:
+    const std::byte* data_ = nullptr;
+    std::size_t size_and_more_ = 0;
 };
 
 inline frame frame_of(std::string_view text, bool more) noexcept

@@ -5,6 +5,16 @@
 
 namespace zlink::core {
 
+bool pattern::put(const std::byte*, std::size_t) noexcept
+{
+    return false;
+}
+
+taken_part pattern::take() noexcept
+{
+    return {};
+}
+
 int pattern::set_option(int, const void*, std::size_t)
 {
     return EINVAL;

@@ -45,10 +45,16 @@ public:
 
     /// Sends one part.
     virtual int send(const frame& part) = 0;
-    /// The same to the members of a group; types without groups ignore it.
+    /// send() in short, for a whole message of one part or the last part of one. False if it takes
+    /// more than a look, and nothing has happened: send() does it.
+    virtual bool put(const std::byte* data, std::size_t size) noexcept;
+    /// Sends one part to the members of a group; types without groups ignore it.
     virtual int send_to_group(std::string_view, const frame& part) { return send(part); }
     /// Gives the next part, valid until received() or any other call.
     virtual int receive(frame& part) = 0;
+    /// receive() and received() in short: the part stays valid until any other call. Nothing if it
+    /// takes more than a look: receive() tells.
+    virtual taken_part take() noexcept;
     /// The part given last was used.
     virtual void received() = 0;
     /// The pipe the part given last came from; null if from none.

@@ -11,12 +11,8 @@ namespace {
 
 namespace zmtp3 = engine::zmtp3;
 
-// From here on a body that may be shared is referred to rather than copied.
-constexpr std::size_t shared_body_bytes = 4 * 1024;
 // From here on a body that must be copied gets memory of its own, which the receiver can keep.
 constexpr std::size_t own_memory_bytes = 8 * 1024;
-// A batch of the sending thread.
-constexpr std::size_t flush_bytes = 48 * 1024;
 // From here on the copy is worth avoiding by writing to an idle connection at once.
 constexpr std::size_t write_through_bytes = 8 * 1024;
 
@@ -59,7 +55,8 @@ peer_info pipe_end::take_peer()
 
 // --- writing -----------------------------------------------------------------------------------
 
-bool pipe_end::write(const frame& part) noexcept
+// All that the inlined path leaves.
+bool pipe_end::write_any(const frame& part) noexcept
 {
     if (out_conflates_) [[unlikely]]
         return write_newest(part);
@@ -74,35 +71,34 @@ bool pipe_end::write(const frame& part) noexcept
         if (waits_for_reader)
             let_reader_catch_up(part.size);
         else if (!is_inproc)
-            take(other_->on_backlog());
+            heed(other_->on_backlog());
     }
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
         return written;
-    const bool inlined = part.size < (part.owner ? shared_body_bytes : own_memory_bytes) &&
+    const bool inlined = part.size < (part.owner ? small_body_bytes : own_memory_bytes) &&
                          !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
-    if (!at) {
-        rollback();
-        in_message_ = false;
-        return false;
-    }
+    if (!at)
+        return give_up_message();
     const std::size_t header = encode_header(at, part);
     if (inlined) {
         if (part.size) // memcpy must not see null
             std::memcpy(at + header, part.data, part.size);
-        queue.advance(header + part.size);
-        deferred_bytes_ += header + part.size;
-    } else {
-        queue.advance(header);
-        deferred_bytes_ += header + part.size;
-        if (!append_shared(part)) {
-            rollback();
-            in_message_ = false;
-            return false;
-        }
+        return end_part(header + part.size, part.more());
     }
+    queue.advance(header);
+    if (!append_shared(part))
+        return give_up_message();
+    deferred_bytes_ += header + part.size;
     in_message_ = part.more();
     return in_message_ || commit();
+}
+
+bool pipe_end::give_up_message() noexcept
+{
+    rollback();
+    in_message_ = false;
+    return false;
 }
 
 // What lies in the queue should still lie in a cache when it is read.
@@ -134,20 +130,14 @@ std::size_t pipe_end::encode_header(std::byte* at, const frame& part) const noex
     return out_is_plain_ ? 0 : zmtp3::encode_header(at, part.flags, part.size);
 }
 
-bool pipe_end::commit() noexcept
+void pipe_end::tell_readable() noexcept
 {
-    out_->flow.add_sent(1);
-    if (deferred_ ? out_->queue.commit_on_duty(1) : out_->queue.commit(1)) {
-        take(other_ ? other_->on_readable() : wake_result{});
-    } else if (deferred_ && deferred_bytes_ >= flush_bytes) {
-        flush();
-    }
-    return true;
+    heed(other_ ? other_->on_readable() : wake_result{});
 }
 
 void pipe_end::flush() noexcept
 {
-    take(other_ ? other_->on_flush() : wake_result{});
+    heed(other_ ? other_->on_flush() : wake_result{});
 }
 
 bool pipe_end::flush_for_room() noexcept
@@ -256,8 +246,7 @@ bool pipe_end::peek(frame& part) noexcept
     zmtp3::decode_header(at, static_cast<std::size_t>(queue.read_end() - at), header);
     part_header_bytes_ = header.header_bytes;
     part_bytes_ = header.body_bytes;
-    part_flags_ =
-        static_cast<std::uint8_t>(header.flags & (zmtp3::flag_more | zmtp3::flag_command));
+    part_flags_ = part_flags(header.flags);
     part_more_ = (header.flags & zmtp3::flag_more) != 0;
     part_apart_ = part_bytes_ != 0 && at + part_header_bytes_ == queue.read_end();
     if (part_apart_) {
@@ -285,7 +274,7 @@ void pipe_end::pop() noexcept
     if (!peeked_)
         return;
     peeked_ = false;
-    if (part_apart_) {
+    if (std::exchange(part_apart_, false)) {
         if (newest_) [[unlikely]]
             return newest_.reset();
         in_->queue.consume_body();

@@ -10,6 +10,7 @@
 #include "core/peer_info.hpp"
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -129,7 +130,24 @@ public:
     }
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
-    bool write(const frame& part) noexcept;
+    bool write(const frame& part) noexcept
+    {
+        if (part.size < small_body_bytes && !part.user_owned() && !writes_otherwise()) [[likely]]
+            return write_small(part.data, part.size, part.flags);
+        return write_any(part);
+    }
+    /// can_write() and write() in one, for a small message of one part with nothing in its way.
+    /// False if there may be, or memory is exhausted: nothing has happened.
+    bool put(const std::byte* data, std::size_t size) noexcept
+    {
+        return size < small_body_bytes && !writes_otherwise() && !other_closed_ &&
+               out_->flow.has_room_at_hand() && write_small(data, size, 0);
+    }
+    /// The same for the last part of a message that was begun.
+    bool put_last(const std::byte* data, std::size_t size) noexcept
+    {
+        return size < small_body_bytes && !writes_otherwise() && write_small(data, size, 0);
+    }
     /// Writes a whole message that lies in a log already.
     bool write_logged(const fan_out_log::entry& message) noexcept
     {
@@ -144,7 +162,7 @@ public:
     void flush_before_sleep() noexcept
     {
         if (deferred_ && other_)
-            take(other_->on_pause());
+            heed(other_->on_pause());
     }
     /// Takes back the parts of an unfinished message.
     void rollback() noexcept { out_->queue.rollback(); }
@@ -161,6 +179,29 @@ public:
     /// the part is not popped the answer stays the same, unless the pipe conflates and a newer
     /// message has come.
     bool peek(frame& part) noexcept;
+    /// peek() and pop() in one, for parts that lie there in one piece: they stay valid until the
+    /// next call for this pipe. Nothing if there is none, or one of another kind: peek() tells.
+    taken_part take() noexcept
+    {
+        base::byte_queue& queue = in_->queue;
+        const std::byte* const at = queue.read_begin();
+        const auto available = static_cast<std::size_t>(queue.read_end() - at);
+        engine::zmtp3::frame_header header;
+        if (reads_otherwise() || !engine::zmtp3::decode_header(at, available, header) ||
+            header.body_bytes > available - header.header_bytes)
+            return {};
+        peeked_ = false;
+        queue.consume(header.header_bytes + header.body_bytes);
+        const bool more = (header.flags & engine::zmtp3::flag_more) != 0;
+        if (!more && in_->flow.add_taken(1)) [[unlikely]]
+            tell_taken(true);
+        return {at + header.header_bytes, header.body_bytes, more};
+    }
+    /// Would take() give something?
+    bool can_take() const noexcept
+    {
+        return !reads_otherwise() && in_->queue.read_begin() != in_->queue.read_end();
+    }
     /// Moves past the part peek() has given.
     void pop() noexcept;
     /// Drops the rest of a message of which a part was read.
@@ -225,15 +266,55 @@ public:
     void on_closed(int linger_ms) noexcept override;
 
 private:
+    // From here on a body that may be shared is referred to rather than copied.
+    static constexpr std::size_t small_body_bytes = 4 * 1024;
+    // A batch of the sending thread.
+    static constexpr std::size_t flush_bytes = 48 * 1024;
+
+    static std::uint8_t part_flags(std::uint8_t header_flags) noexcept
+    {
+        return header_flags & (engine::zmtp3::flag_more | engine::zmtp3::flag_command);
+    }
+    bool writes_otherwise() const noexcept { return out_conflates_ | out_is_plain_; }
+    bool reads_otherwise() const noexcept { return in_conflates_ | part_apart_; }
+    bool write_any(const frame& part) noexcept;
+    bool write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
+    {
+        std::byte* const at = out_->queue.reserve(engine::zmtp3::long_header_bytes + size);
+        if (!at) [[unlikely]]
+            return give_up_message();
+        const std::size_t header_bytes = engine::zmtp3::encode_header(at, flags, size);
+        if (size) // memcpy must not see null
+            std::memcpy(at + header_bytes, data, size);
+        return end_part(header_bytes + size, (flags & engine::zmtp3::flag_more) != 0);
+    }
+    bool give_up_message() noexcept;
+    // Ends a part of which `bytes` bytes were written at the reserved place.
+    bool end_part(std::size_t bytes, bool more) noexcept
+    {
+        out_->queue.advance(bytes);
+        deferred_bytes_ += bytes;
+        in_message_ = more;
+        return more || commit();
+    }
     std::size_t encode_header(std::byte* at, const frame& part) const noexcept;
     bool append_shared(const frame& part) noexcept;
     bool keeps_waiting(const frame& part) const noexcept;
     void let_reader_catch_up(std::size_t bytes) noexcept;
     bool try_write_through(const frame& part, bool& written) noexcept;
-    bool commit() noexcept;
+    bool commit() noexcept
+    {
+        out_->flow.add_sent(1);
+        if (deferred_ ? out_->queue.commit_on_duty(1) : out_->queue.commit(1)) [[unlikely]]
+            tell_readable();
+        else if (deferred_ && deferred_bytes_ >= flush_bytes) [[unlikely]]
+            flush();
+        return true;
+    }
+    void tell_readable() noexcept;
     void flush() noexcept;
     void say_farewell() noexcept;
-    void take(wake_result result) noexcept
+    void heed(wake_result result) noexcept
     {
         deferred_bytes_ = 0;
         deferred_ = result.deferred;
@@ -276,7 +357,7 @@ private:
     std::size_t part_header_bytes_ = 0;
     std::size_t part_bytes_ = 0;
     std::uint8_t part_flags_ = 0;
-    bool part_apart_ = false;
+    bool part_apart_ = false; ///< and not in the queue, or no header stands before it
     bool part_more_ = false;
     bool peeked_ = false;
     base::buffer_ref newest_; ///< what the part lies in, if it comes from the slot

@@ -45,6 +45,12 @@ public:
             return after_operation(result);
         return wait_to_send(part, dont_wait);
     }
+    /// send() in short, for a whole message of one part or the last part of one. False if it takes
+    /// more than a look, and nothing has happened: send() does it.
+    bool put(const std::byte* data, std::size_t size) noexcept
+    {
+        return !box_->has_mail() && !box_->interrupted() && pattern_->put(data, size);
+    }
     /// send() to a group, as far as the type has groups.
     int send_to_group(std::string_view group, const frame& part, bool dont_wait);
     /// Gives the next part, valid until received().
@@ -61,6 +67,19 @@ public:
             return after_operation(result);
         }
         return wait_to_receive(part, dont_wait);
+    }
+    /// receive() and received() in short: valid until any other call. Nothing if it takes more than
+    /// a look: receive() tells.
+    taken_part take() noexcept
+    {
+        if (box_->has_mail() || box_->interrupted()) [[unlikely]]
+            return {};
+        const taken_part part = pattern_->take();
+        if (part) [[likely]] {
+            more_ = part.more();
+            ++received_;
+        }
+        return part;
     }
     void received()
     {

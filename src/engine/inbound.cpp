@@ -238,31 +238,33 @@ inbound_error inbound::walk()
 void inbound::walk_plain_frames() noexcept
 {
     const std::byte* at = to_.queue.tail();
-    std::size_t left = have_;
-    std::size_t until_last_end = have_; // what is left after the last whole message
+    const std::byte* const end = at + have_;
+    const std::byte* last_end = at; // of a whole message
     std::uint64_t messages = 0;
-    while (left >= zmtp3::short_header_bytes) {
+    bool more = in_message_;
+    // Before each frame: does it begin within what there is, and end there?
+    while (end - at >= static_cast<std::ptrdiff_t>(zmtp3::short_header_bytes)) {
         const auto flags = std::to_integer<std::uint8_t>(at[0]);
         std::size_t header_bytes = zmtp3::short_header_bytes;
         auto body_bytes = std::to_integer<std::uint64_t>(at[1]);
-        if (flags & zmtp3::flag_long) {
-            if (left < zmtp3::long_header_bytes)
+        if (flags > zmtp3::flag_more) {
+            if ((flags & ~zmtp3::flag_more) != zmtp3::flag_long ||
+                end - at < static_cast<std::ptrdiff_t>(zmtp3::long_header_bytes))
                 break;
             header_bytes = zmtp3::long_header_bytes;
             body_bytes = zmtp3::load_size(at + 1);
         }
-        if ((flags & zmtp3::flag_command) || body_bytes > left - header_bytes ||
+        if (body_bytes > static_cast<std::size_t>(end - at) - header_bytes ||
             body_bytes > max_message_bytes_)
             break;
-        const std::size_t bytes = header_bytes + body_bytes;
-        at += bytes;
-        left -= bytes;
-        in_message_ = (flags & zmtp3::flag_more) != 0;
-        if (!in_message_) {
-            ++messages;
-            until_last_end = left;
-        }
+        at += header_bytes + body_bytes;
+        more = (flags & zmtp3::flag_more) != 0;
+        messages += !more;
+        last_end = more ? last_end : at;
     }
+    const auto left = static_cast<std::size_t>(end - at);
+    const auto until_last_end = static_cast<std::size_t>(end - last_end);
+    in_message_ = more;
     base::byte_queue& queue = to_.queue;
     queue.advance(have_ - until_last_end);
     if (messages) {

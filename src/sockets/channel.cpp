@@ -21,6 +21,16 @@ public:
         }
         return EAGAIN;
     }
+
+    core::taken_part take() noexcept override
+    {
+        for (;;) {
+            const core::taken_part part = pair::take();
+            if (!part.more()) [[likely]]
+                return part;
+            peer_->skip_message();
+        }
+    }
 };
 
 } // namespace

@@ -21,6 +21,11 @@ public:
 
     int send(const core::frame& part) override { return out_.send(part); }
     int receive(core::frame& part) override { return in_.peek(part) ? 0 : EAGAIN; }
+    bool put(const std::byte* data, std::size_t size) noexcept override
+    {
+        return out_.put(data, size);
+    }
+    core::taken_part take() noexcept override { return in_.take(); }
     bool can_receive() override
     {
         core::frame part;

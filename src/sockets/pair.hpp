@@ -59,6 +59,14 @@ public:
         return EAGAIN;
     }
 
+    bool put(const std::byte* data, std::size_t size) noexcept override
+    {
+        return peer_ && !in_message_ && !dropping_ && peer_->put(data, size);
+    }
+    core::taken_part take() noexcept override
+    {
+        return peer_ ? peer_->take() : core::taken_part{};
+    }
     void received() override
     {
         if (peer_)

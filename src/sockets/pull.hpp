@@ -19,6 +19,7 @@ public:
 
     int send(const core::frame&) override { return ENOTSUP; }
     int receive(core::frame& part) override { return in_.peek(part) ? 0 : EAGAIN; }
+    core::taken_part take() noexcept override { return in_.take(); }
     void received() override { in_.pop(); }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override { return false; }

@@ -18,6 +18,10 @@ public:
     bool reads_from(const core::pipe_end&) const noexcept override { return false; }
 
     int send(const core::frame& part) override { return out_.send(part); }
+    bool put(const std::byte* data, std::size_t size) noexcept override
+    {
+        return out_.put(data, size);
+    }
     int receive(core::frame&) override { return ENOTSUP; }
     void received() override {}
     bool can_send() override { return out_.can_send(); }

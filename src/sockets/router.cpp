@@ -68,6 +68,15 @@ public:
         return 0;
     }
 
+    bool put(const std::byte* data, std::size_t size) noexcept override
+    {
+        if (!in_body_ || raw_ || !to_ || !to_->put_last(data, size))
+            return false;
+        in_body_ = false;
+        to_ = nullptr;
+        return true;
+    }
+
     int receive(core::frame& part) override
     {
         core::pipe_end* const pipe = in_.peek(part);
@@ -76,6 +85,21 @@ public:
         if (!id_given_)
             part = core::frame_of(pipe->routing_id, true);
         return 0;
+    }
+
+    core::taken_part take() noexcept override
+    {
+        if (id_given_) {
+            const core::taken_part part = in_.take();
+            id_given_ = !part || part.more();
+            return part;
+        }
+        const core::pipe_end* const pipe = in_.next_to_take();
+        if (!pipe)
+            return {};
+        id_given_ = true;
+        const core::frame id = core::frame_of(pipe->routing_id, true);
+        return {id.data, id.size, true};
     }
 
     void received() override

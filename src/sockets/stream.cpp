@@ -56,6 +56,21 @@ public:
         return 0;
     }
 
+    core::taken_part take() noexcept override
+    {
+        if (id_given_) {
+            const core::taken_part part = in_.take();
+            id_given_ = !part;
+            return part;
+        }
+        const core::pipe_end* const pipe = in_.next_to_take();
+        if (!pipe)
+            return {};
+        id_given_ = true;
+        const core::frame id = core::frame_of(pipe->routing_id, true);
+        return {id.data, id.size, true};
+    }
+
     void received() override
     {
         if (in_.last() && !std::exchange(id_given_, !id_given_))

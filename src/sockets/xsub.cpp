@@ -121,11 +121,15 @@ int xsub::send(const core::frame& part)
     return 0;
 }
 
+bool xsub::matches(std::span<const std::byte> first) const noexcept
+{
+    return !filters_ || set_->topics().matches(first) != host_.options().invert_matching;
+}
+
 bool xsub::find_match(core::frame& part)
 {
     while (in_.peek(part)) {
-        if (!filters_ || in_receive_ ||
-            set_->topics().matches(part.bytes()) != host_.options().invert_matching)
+        if (in_receive_ || matches(part.bytes()))
             return true;
         in_.skip_message();
     }
@@ -135,6 +139,21 @@ bool xsub::find_match(core::frame& part)
 int xsub::receive(core::frame& part)
 {
     return find_match(part) ? 0 : EAGAIN;
+}
+
+core::taken_part xsub::take() noexcept
+{
+    for (;;) {
+        const core::taken_part part = in_.take();
+        if (!part)
+            return part;
+        if (in_receive_ || matches(part.bytes())) {
+            in_receive_ = part.more();
+            return part;
+        }
+        if (part.more())
+            in_.skip_message();
+    }
 }
 
 void xsub::received()

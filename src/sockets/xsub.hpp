@@ -24,6 +24,7 @@ public:
 
     int send(const core::frame& part) override;
     int receive(core::frame& part) override;
+    core::taken_part take() noexcept override;
     void received() override;
     const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override { return true; }
@@ -40,6 +41,7 @@ protected:
 
 private:
     void tell_all(bool subscribe, std::span<const std::byte> topic);
+    bool matches(std::span<const std::byte> first) const noexcept;
     bool find_match(core::frame& part);
 
     core::pattern_host& host_;

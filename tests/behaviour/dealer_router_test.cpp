@@ -426,6 +426,28 @@ TEST_P(ReconnectedRouter, keeps_the_name_of_a_connection_whoever_answers)
 
 ZLINK_WIRE_TRANSPORTS(ReconnectedRouter);
 
+// The peer that leaves stands before the one whose id was read in the order of turns.
+TEST(RouterTurns, a_message_keeps_its_id_when_another_peer_leaves_after_the_id_was_read)
+{
+    test_context context;
+    test_socket router(context, ZMQ_ROUTER);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(transport::inproc));
+    std::vector<test_socket> dealers;
+    for (const char* id : {"first", "second", "third"}) {
+        dealers.emplace_back(context, ZMQ_DEALER);
+        dealers.back().set(ZMQ_ROUTING_ID, id);
+        dealers.back().connect(address);
+        dealers.back().send(std::string("from the ") + id);
+    }
+    dealers[0].send("from the first again");
+    EXPECT_EQ((parts{"first", "from the first"}), router.recv_parts());
+    EXPECT_EQ((parts{"second", "from the second"}), router.recv_parts());
+    EXPECT_EQ("third", router.recv());
+    dealers[1].close();
+    EXPECT_EQ("from the third", router.recv());
+    EXPECT_EQ((parts{"first", "from the first again"}), router.recv_parts());
+}
+
 TEST(RouterEvents, are_always_writable_unless_mandatory)
 {
     test_context context;

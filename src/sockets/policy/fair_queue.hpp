@@ -78,6 +78,31 @@ public:
             next_after(*last_);
     }
 
+    /// peek() and pop() in one, for what pipe_end::take() gives; nothing if peek() has to look.
+    core::taken_part take() noexcept
+    {
+        core::pipe_end* const pipe = next_to_look_at();
+        if (!pipe)
+            return {};
+        const core::taken_part part = pipe->take();
+        if (!part)
+            return {};
+        last_ = pipe;
+        in_message_ = more_ = part.more();
+        if (active_ > 1 && !more_)
+            next_after(*pipe);
+        return part;
+    }
+
+    /// The pipe that take() is going to read from; null if peek() has to look.
+    core::pipe_end* next_to_take() noexcept
+    {
+        core::pipe_end* const pipe = next_to_look_at();
+        if (!pipe || !pipe->can_take())
+            return nullptr;
+        return last_ = pipe;
+    }
+
     /// Drops what is left of the message of the part peeked last, that part included.
     void skip_message()
     {
@@ -95,6 +120,13 @@ public:
     const std::vector<core::pipe_end*>& pipes() const noexcept { return pipes_; }
 
 private:
+    core::pipe_end* next_to_look_at() const noexcept
+    {
+        if (active_ == 0)
+            return nullptr;
+        return in_message_ ? last_ : pipes_[current_];
+    }
+
     void next_after(const core::pipe_end& pipe)
     {
         current_ = pipe.in_index + 1;
@@ -111,9 +143,12 @@ private:
         pipes_[b]->in_index = b;
     }
 
+    // The pipe whose turn it is keeps its turn: a part of its message may be given already.
     void deactivate(std::size_t index)
     {
         exchange(index, --active_);
+        if (current_ == active_)
+            current_ = index;
         if (current_ >= active_)
             current_ = 0;
     }

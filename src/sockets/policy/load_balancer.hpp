@@ -68,6 +68,22 @@ public:
         return 0;
     }
 
+    /// send() for a message of one part, if nothing is in its way; false if send() has to look.
+    bool put(const std::byte* data, std::size_t size) noexcept
+    {
+        if (target_ || dropping_ || active_ == 0)
+            return false;
+        core::pipe_end* const pipe = pipes_[current_];
+        if (!pipe->put(data, size))
+            return false;
+        if (active_ > 1) {
+            current_ = pipe->out_index + 1;
+            if (current_ >= active_)
+                current_ = 0;
+        }
+        return true;
+    }
+
     bool can_send() { return target_ || dropping_ || find_room(); }
     /// Is a message begun and not finished?
     bool in_message() const noexcept { return target_ || dropping_; }

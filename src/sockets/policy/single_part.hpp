@@ -19,4 +19,15 @@ inline core::pipe_end* peek_single(fair_queue& in, core::frame& part)
     return pipe;
 }
 
+/// The same for fair_queue::take().
+inline core::taken_part take_single(fair_queue& in) noexcept
+{
+    for (;;) {
+        const core::taken_part part = in.take();
+        if (!part.more()) [[likely]]
+            return part;
+        in.skip_message();
+    }
+}
+
 } // namespace zlink::sockets
