@@ -6,6 +6,7 @@
 #include "engine/inbound.hpp"
 #include "engine/outbound.hpp"
 #include "engine/raw_inbound.hpp"
+#include "engine/traffic_commands.hpp"
 #include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
@@ -434,6 +435,47 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
             receiver.pop();
         }
         EXPECT_TRUE(outbound_.drained());
+        outbound_.detach();
+    }
+}
+
+// A PING or PONG that comes while the connection has a part of a message and the queue not yet the
+// rest must not get between the two.
+TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
+{
+    const auto peer = std::make_shared<direct_peer>(outbound_);
+    sender_.set_other_end(peer);
+    std::vector<std::byte> ping;
+    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
+    for (int round = 0; round < 30; ++round) {
+        narrow_stream stream(random_, 1 + random_() % 9'000);
+        bool cut = false;
+        peer->after_cut = [&] {
+            cut = true;
+            outbound_.send_control(ping);
+        };
+        outbound_.attach(stream, {});
+        outbound_.drain();
+        const std::string body(10'000 + random_() % 40'000, 'x');
+        send({body});
+        ASSERT_TRUE(cut);
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+        frame part;
+        const int commands_before = commands_.count;
+        for (int quiet = 0; commands_.count == commands_before && quiet < 100'000; ++quiet) {
+            outbound_.drain();
+            iovec space[2];
+            const int count = inbound.prepare(space);
+            if (const auto result = stream.read_some(space, count); result.bytes) {
+                ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
+            }
+        }
+        ASSERT_EQ(commands_before + 1, commands_.count);
+        ASSERT_TRUE(receiver.peek(part));
+        ASSERT_TRUE(body == part.text());
+        receiver.pop();
         outbound_.detach();
     }
 }

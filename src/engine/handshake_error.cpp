@@ -24,4 +24,9 @@ std::uint32_t protocol_error_code(handshake_error error) noexcept
     return 0;
 }
 
+std::uint32_t status_code(std::string_view reason) noexcept
+{
+    return reason == "300" ? 300 : reason == "400" ? 400 : reason == "500" ? 500 : 0;
+}
+
 } // namespace zlink::engine

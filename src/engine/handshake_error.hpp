@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 namespace zlink::engine {
 
@@ -26,5 +27,9 @@ enum class handshake_error : std::uint8_t {
 ///
 /// Thread safety: pure function.
 std::uint32_t protocol_error_code(handshake_error error) noexcept;
+
+/// The status code that is the reason of an ERROR command (RFC 27: 300, 400 or 500); 0 if it is
+/// none.
+std::uint32_t status_code(std::string_view reason) noexcept;
 
 } // namespace zlink::engine

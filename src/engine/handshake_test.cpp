@@ -576,5 +576,13 @@ TEST(handshake, monitor_codes_exist_where_an_event_is_emitted)
     EXPECT_EQ(protocol_error_code(handshake_error::refused_by_peer), 0u);
 }
 
+TEST(StatusCodes, are_the_three_of_the_protocol)
+{
+    for (const char* text : {"300", "400", "500"})
+        EXPECT_EQ(status_code(text), static_cast<std::uint32_t>(std::stoi(text)));
+    for (const char* text : {"", "200", "4000", "40", " 400", "no such user"})
+        EXPECT_EQ(status_code(text), 0u) << text;
+}
+
 } // namespace
 } // namespace zlink::test

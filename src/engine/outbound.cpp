@@ -395,7 +395,7 @@ outbound::outcome outbound::drain_locked(int batches)
     base::byte_queue& queue = from_.queue;
     for (;;) {
         if (!control_.empty() && staged_.empty() && !newest_ && batch_.empty() &&
-            (encoding_ || queue.at_boundary())) {
+            (encoding_ || (queue.at_boundary() && !rest_expected_))) {
             staged_.swap(control_);
             staged_sent_ = 0;
         }
