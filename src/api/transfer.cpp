@@ -24,6 +24,13 @@ int no_message(void* socket) noexcept
     return with_socket(socket, [](core::socket& s) { return s.interrupted() ? ETERM : EFAULT; });
 }
 
+// Sets errno if it is no socket, or its context is being terminated: that comes before what is
+// wrong with the arguments.
+bool unusable(void* socket) noexcept
+{
+    return with_socket(socket, [](core::socket& s) { return s.interrupted() ? ETERM : 0; }) != 0;
+}
+
 bool dont_wait(int flags) noexcept
 {
     return (flags & ZMQ_DONTWAIT) != 0;
@@ -48,11 +55,20 @@ std::uint8_t frame_flags(int flags) noexcept
 
 int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
 {
-    if (!(flags & ZMQ_SNDMORE))
-        if (core::socket* const own = unshared_socket(socket)) [[likely]]
-            if (own->put(static_cast<const std::byte*>(data), bytes)) [[likely]]
-                return reported_size(bytes);
+    if (core::socket* const own = unshared_socket(socket)) [[likely]]
+        if (own->put(static_cast<const std::byte*>(data), bytes, (flags & ZMQ_SNDMORE) != 0))
+            [[likely]]
+            return reported_size(bytes);
     return send_bytes_as_frame(socket, data, bytes, flags);
+}
+
+int send_own_message(void* socket, message& content, int flags) noexcept
+{
+    const core::frame part = content.as_frame((flags & ZMQ_SNDMORE) != 0);
+    if (core::socket* const own = unshared_socket(socket); own && !part.user_owned()) [[likely]]
+        if (own->put(part.data, part.size, part.more())) [[likely]]
+            return 0;
+    return with_socket(socket, [&](core::socket& s) { return s.send(part, dont_wait(flags)); });
 }
 
 // What only the types for many threads have: routing ids and groups.
@@ -146,13 +162,8 @@ int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags)
         return no_message(socket);
     message& content = message::of(msg);
     const std::size_t size = content.size();
-    const int failed =
-        is_shared(socket)
-            ? send_shared_message(socket, content, flags)
-            : with_socket(socket, [&](core::socket& s) {
-                  return s.send(content.as_frame((flags & ZMQ_SNDMORE) != 0), dont_wait(flags));
-              });
-    if (failed)
+    if (is_shared(socket) ? send_shared_message(socket, content, flags)
+                          : send_own_message(socket, content, flags))
         return -1;
     content.close();
     content.init_empty();
@@ -178,8 +189,8 @@ int zmq_recvmsg(void* socket, zmq_msg_t* msg, int flags)
 
 int zmq_sendiov(void* socket, struct iovec* iov, size_t count, int flags)
 {
-    if (!sockets().get(socket))
-        return fail(ENOTSOCK);
+    if (unusable(socket))
+        return -1;
     if (!iov || count == 0)
         return fail(EINVAL);
     int sent = 0;
@@ -194,8 +205,8 @@ int zmq_sendiov(void* socket, struct iovec* iov, size_t count, int flags)
 
 int zmq_recviov(void* socket, struct iovec* iov, size_t* count, int flags)
 {
-    if (!sockets().get(socket))
-        return fail(ENOTSOCK);
+    if (unusable(socket))
+        return -1;
     if (!iov || !count || *count == 0)
         return fail(EINVAL);
     const std::size_t capacity = *count;

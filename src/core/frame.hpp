@@ -11,6 +11,11 @@
 
 namespace zlink::core {
 
+inline std::string_view text_of(const std::byte* data, std::size_t size) noexcept
+{
+    return {reinterpret_cast<const char*>(data), size};
+}
+
 /// One part of a message on its way, by reference. A received frame is a view into the queue it was
 /// received from, valid until the next operation on that pipe; a frame to be sent is a view of the
 /// caller's memory, valid during the call.
@@ -26,7 +31,7 @@ struct frame {
     bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }
     bool user_owned() const noexcept { return owner && owner->user_owned; }
     std::span<const std::byte> bytes() const noexcept { return {data, size}; }
-    std::string_view text() const noexcept { return {reinterpret_cast<const char*>(data), size}; }
+    std::string_view text() const noexcept { return text_of(data, size); }
 };
 
 /// A received part that was moved past already, valid until the next call for its socket; or

@@ -5,7 +5,7 @@
 
 namespace zlink::core {
 
-bool pattern::put(const std::byte*, std::size_t) noexcept
+bool pattern::put(const std::byte*, std::size_t, bool) noexcept
 {
     return false;
 }

@@ -43,11 +43,12 @@ public:
     /// Will what is left in this pipe be read? If not, it goes away as soon as the peer does.
     virtual bool reads_from(const pipe_end&) const noexcept { return true; }
 
-    /// Sends one part.
+    /// Sends one part. EAGAIN may also mean, once, that the message that was begun has lost its
+    /// peer: the same part and the rest of the message are taken then, and dropped.
     virtual int send(const frame& part) = 0;
-    /// send() in short, for a whole message of one part or the last part of one. False if it takes
-    /// more than a look, and nothing has happened: send() does it.
-    virtual bool put(const std::byte* data, std::size_t size) noexcept;
+    /// send() in short, of a part with `more` to follow or not. False if it takes more than a look,
+    /// and nothing has happened: send() does it.
+    virtual bool put(const std::byte* data, std::size_t size, bool more) noexcept;
     /// Sends one part to the members of a group; types without groups ignore it.
     virtual int send_to_group(std::string_view, const frame& part) { return send(part); }
     /// Gives the next part, valid until received() or any other call.

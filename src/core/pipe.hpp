@@ -128,6 +128,11 @@ public:
         return !other_closed_ &&
                (out_->flow.has_room() || ((deferred_ || handed_over_) && flush_for_room()));
     }
+    /// The same as far as it is known already.
+    bool has_room_at_hand() const noexcept
+    {
+        return !other_closed_ && out_->flow.has_room_at_hand();
+    }
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
     bool write(const frame& part) noexcept
@@ -140,10 +145,9 @@ public:
     /// False if there may be, or memory is exhausted: nothing has happened.
     bool put(const std::byte* data, std::size_t size) noexcept
     {
-        return size < small_body_bytes && !writes_otherwise() && !other_closed_ &&
-               out_->flow.has_room_at_hand() && write_small(data, size, 0);
+        return has_room_at_hand() && put_last(data, size);
     }
-    /// The same for the last part of a message that was begun.
+    /// The same for the last part of a message for which there was room.
     bool put_last(const std::byte* data, std::size_t size) noexcept
     {
         return size < small_body_bytes && !writes_otherwise() && write_small(data, size, 0);
@@ -247,7 +251,8 @@ public:
     std::uint32_t peer_id = 0;   ///< routing id of the peer, with SERVER and PEER
     std::size_t in_index = 0;    ///< position in the fair queue
     std::size_t out_index = 0;   ///< position in the load balancer or fan-out
-    bool connected_side = false; ///< made by zmq_connect
+    bool connected_side = false; ///< made by zmq_connect, or by a connection that this made
+    bool made_by_call = false;   ///< within zmq_connect
     bool is_inproc = false;
     bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
     std::string endpoint;          ///< as given to connect or bind

@@ -45,11 +45,10 @@ public:
             return after_operation(result);
         return wait_to_send(part, dont_wait);
     }
-    /// send() in short, for a whole message of one part or the last part of one. False if it takes
-    /// more than a look, and nothing has happened: send() does it.
-    bool put(const std::byte* data, std::size_t size) noexcept
+    /// send() in short, see pattern::put().
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept
     {
-        return !box_->has_mail() && !box_->interrupted() && pattern_->put(data, size);
+        return !box_->has_mail() && !box_->interrupted() && pattern_->put(data, size, more);
     }
     /// send() to a group, as far as the type has groups.
     int send_to_group(std::string_view group, const frame& part, bool dont_wait);

@@ -45,12 +45,15 @@ public:
     bool has_room() noexcept { return to_.flow.has_room_or_wait(); }
     /// The producer stops before the channel is full: it will be told when its messages are taken.
     void pause() noexcept { to_.flow.wait_for_report(); }
+    /// Did a frame come, in the bytes received last, behind every command that was reported?
+    bool went_on() const noexcept { return went_on_; }
     /// Whole messages so far.
     std::uint64_t messages() const noexcept { return to_.flow.sent(); }
 
 protected:
     base::channel& to_;
     bool wake_consumer_ = false;
+    bool went_on_ = false;
 };
 
 } // namespace zlink::engine

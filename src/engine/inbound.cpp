@@ -144,6 +144,7 @@ int inbound::prepare(std::span<iovec> space) noexcept
 
 inbound_error inbound::received(std::size_t bytes)
 {
+    went_on_ = false;
     if (body_) {
         const std::size_t rest = std::min(bytes, body_bytes_ - body_filled_);
         body_filled_ += rest;
@@ -194,6 +195,7 @@ bool inbound::envelope_allows(std::uint64_t body_bytes, bool more) noexcept
 void inbound::end_of_frame(bool more) noexcept
 {
     in_message_ = more;
+    went_on_ = true;
     if (more)
         return;
     to_.queue.mark(1);
@@ -242,9 +244,27 @@ void inbound::walk_plain_frames() noexcept
     const std::byte* last_end = at; // of a whole message
     std::uint64_t messages = 0;
     bool more = in_message_;
+    const bool any_short_size = max_message_bytes_ >= zmtp3::max_short_body_bytes;
     // Before each frame: does it begin within what there is, and end there?
     while (end - at >= static_cast<std::ptrdiff_t>(zmtp3::short_header_bytes)) {
         const auto flags = std::to_integer<std::uint8_t>(at[0]);
+        if (flags == 0 && any_short_size) { // a run of short messages of one part, mostly
+            const std::byte* const run = at;
+            do {
+                const std::byte* const next =
+                    at + zmtp3::short_header_bytes + std::to_integer<std::ptrdiff_t>(at[1]);
+                if (next > end)
+                    break;
+                at = next;
+                ++messages;
+            } while (end - at >= static_cast<std::ptrdiff_t>(zmtp3::short_header_bytes) &&
+                     at[0] == std::byte{0});
+            if (at == run)
+                break;
+            more = false;
+            last_end = at;
+            continue;
+        }
         std::size_t header_bytes = zmtp3::short_header_bytes;
         auto body_bytes = std::to_integer<std::uint64_t>(at[1]);
         if (flags > zmtp3::flag_more) {
@@ -265,6 +285,7 @@ void inbound::walk_plain_frames() noexcept
     const auto left = static_cast<std::size_t>(end - at);
     const auto until_last_end = static_cast<std::size_t>(end - last_end);
     in_message_ = more;
+    went_on_ |= left < have_;
     base::byte_queue& queue = to_.queue;
     queue.advance(have_ - until_last_end);
     if (messages) {
@@ -317,12 +338,15 @@ inbound_error inbound::walk_frames()
             }
             const std::span<const std::byte> body(at + header.header_bytes, header.body_bytes);
             if (keeps(keep_, parse_traffic_command(body).kind)) {
-                // Between the frames of a message it becomes visible together with them.
+                // Between the frames of a message it becomes visible together with them. The bit of
+                // a further part means nothing here.
+                at[0] &= ~std::byte{zmtp3::flag_more};
                 queue.advance(bytes);
                 end_of_frame(in_message_);
                 continue;
             }
             const unsigned resets = reset_count_;
+            went_on_ = false;
             commands_.on_command(body);
             if (resets != reset_count_)
                 return inbound_error::none; // the connection was given up: nothing is left

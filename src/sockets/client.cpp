@@ -15,9 +15,9 @@ public:
 
     int send(const core::frame& part) override { return part.more() ? EINVAL : out_.send(part); }
     int receive(core::frame& part) override { return peek_single(in_, part) ? 0 : EAGAIN; }
-    bool put(const std::byte* data, std::size_t size) noexcept override
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return out_.put(data, size);
+        return !more && out_.put(data, size);
     }
     core::taken_part take() noexcept override { return take_single(in_); }
     bool can_receive() override

@@ -21,9 +21,9 @@ public:
 
     int send(const core::frame& part) override { return out_.send(part); }
     int receive(core::frame& part) override { return in_.peek(part) ? 0 : EAGAIN; }
-    bool put(const std::byte* data, std::size_t size) noexcept override
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return out_.put(data, size);
+        return !more && out_.put(data, size);
     }
     core::taken_part take() noexcept override { return in_.take(); }
     bool can_receive() override

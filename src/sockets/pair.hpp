@@ -4,6 +4,7 @@
 #include "core/pattern.hpp"
 
 #include <cerrno>
+#include <utility>
 
 namespace zlink::sockets {
 
@@ -21,21 +22,23 @@ public:
 
     void peer_closed(core::pipe_end& pipe) override
     {
-        if (peer_ == &pipe && in_message_)
-            dropping_ = true;
+        if (peer_ == &pipe)
+            lose_message();
     }
 
     void detach(core::pipe_end& pipe) override
     {
         if (peer_ != &pipe)
             return;
-        dropping_ |= in_message_;
+        lose_message();
         peer_ = nullptr;
     }
 
     int send(const core::frame& part) override
     {
         if (dropping_) {
+            if (std::exchange(lost_, false))
+                return EAGAIN; // once, as load_balancer
             in_message_ = dropping_ = part.more();
             return 0;
         }
@@ -59,14 +62,11 @@ public:
         return EAGAIN;
     }
 
-    bool put(const std::byte* data, std::size_t size) noexcept override
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return peer_ && !in_message_ && !dropping_ && peer_->put(data, size);
+        return !more && peer_ && !in_message_ && !dropping_ && peer_->put(data, size);
     }
-    core::taken_part take() noexcept override
-    {
-        return peer_ ? peer_->take() : core::taken_part{};
-    }
+    core::taken_part take() noexcept override { return peer_ ? peer_->take() : core::taken_part{}; }
     void received() override
     {
         if (peer_)
@@ -85,9 +85,17 @@ protected:
     core::pipe_end* peer_ = nullptr;
 
 private:
+    // What was begun has nowhere to go.
+    void lose_message() noexcept
+    {
+        if (in_message_ && !std::exchange(dropping_, true))
+            lost_ = true;
+    }
+
     core::pattern_host& host_;
     bool in_message_ = false;
-    bool dropping_ = false;
+    bool dropping_ = false; ///< the rest of a message
+    bool lost_ = false;     ///< and nobody was told yet
 };
 
 } // namespace zlink::sockets

@@ -18,9 +18,9 @@ public:
     bool reads_from(const core::pipe_end&) const noexcept override { return false; }
 
     int send(const core::frame& part) override { return out_.send(part); }
-    bool put(const std::byte* data, std::size_t size) noexcept override
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return out_.put(data, size);
+        return !more && out_.put(data, size);
     }
     int receive(core::frame&) override { return ENOTSUP; }
     void received() override {}

@@ -20,7 +20,7 @@ public:
     {
         if (probe_router_)
             pipe.write({});
-        if (pipe.connected_side && !connect_id_.empty())
+        if (pipe.made_by_call && !connect_id_.empty())
             enter(pipe, std::exchange(connect_id_, {}));
     }
 
@@ -68,12 +68,21 @@ public:
         return 0;
     }
 
-    bool put(const std::byte* data, std::size_t size) noexcept override
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        if (!in_body_ || raw_ || !to_ || !to_->put_last(data, size))
+        if (in_body_ == more)
             return false;
-        in_body_ = false;
-        to_ = nullptr;
+        if (more) {
+            core::pipe_end* const peer = peers_.last_found(core::text_of(data, size));
+            if (!peer || !peer->has_room_at_hand())
+                return false;
+            to_ = peer;
+        } else {
+            if (raw_ || !to_ || !to_->put_last(data, size))
+                return false;
+            to_ = nullptr;
+        }
+        in_body_ = more;
         return true;
     }
 

@@ -227,6 +227,16 @@ int xpub::send(const core::frame& part)
     return 0;
 }
 
+// To the only subscriber there is.
+bool xpub::put(const std::byte* data, std::size_t size, bool more) noexcept
+{
+    if (more || pipes_.size() != 1 || in_send_ || send_to_last_ || host_.options().invert_matching)
+        return false;
+    core::pipe_end* wanting = nullptr;
+    index_.match({data, size}, [&](std::uint32_t number) { wanting = pipes_[number].pipe; });
+    return !wanting || wanting->put(data, size);
+}
+
 int xpub::receive(core::frame& part)
 {
     if (upstream_.empty())

@@ -23,6 +23,7 @@ public:
     void detach(core::pipe_end& pipe) override;
 
     int send(const core::frame& part) override;
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override;
     int receive(core::frame& part) override;
     void received() override;
     const core::metadata* source_metadata() const noexcept override

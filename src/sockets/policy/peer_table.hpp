@@ -31,10 +31,16 @@ public:
 
     bool contains(std::string_view id) const noexcept { return peers_.contains(id); }
 
+    /// The peer that was found last, if it is this one.
+    core::pipe_end* last_found(std::string_view id) const noexcept
+    {
+        return last_ && last_->routing_id == id ? last_ : nullptr;
+    }
+
     core::pipe_end* find(std::string_view id) noexcept
     {
-        if (last_ && last_->routing_id == id)
-            return last_;
+        if (core::pipe_end* const again = last_found(id))
+            return again;
         const auto found = peers_.find(id);
         return found == peers_.end() ? nullptr : last_ = found->second;
     }
