@@ -10,4 +10,8 @@
 
 #include "zmq.h"
 
+#if defined(__GNUC__) || defined(_MSC_VER)
+#pragma message("zmq_utils.h is deprecated: zmq.h declares all of it")
+#endif
+
 #endif

@@ -33,6 +33,8 @@ int zmq_socket_monitor_versioned(void* socket, const char* addr, uint64_t events
                                  int type)
 {
     return with_socket(socket, [&](core::socket& s) {
+        if (s.interrupted())
+            return ETERM;
         if (!addr)
             return s.stop_monitor();
         if (const int error = check(events, event_version, type))

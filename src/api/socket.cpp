@@ -26,6 +26,8 @@ template <class Operation>
 int on_group(void* handle, const char* group, Operation operation)
 {
     return with_socket(handle, [&](core::socket& socket) {
+        if (socket.interrupted())
+            return ETERM;
         if (!group || std::strlen(group) > ZMQ_GROUP_MAX_LENGTH)
             return EINVAL;
         return operation(socket, group);
@@ -146,6 +148,8 @@ int zmq_socket_get_peer_state(void* socket, const void* routing_id, size_t routi
 {
     int events = 0;
     if (with_socket(socket, [&](core::socket& s) {
+            if (s.interrupted())
+                return ETERM;
             if (!routing_id && routing_id_size)
                 return EINVAL;
             return s.peer_events({static_cast<const char*>(routing_id), routing_id_size}, events);

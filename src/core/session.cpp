@@ -70,6 +70,10 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  const transport::scheme& scheme, std::string address)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), false)
 {
+    if (scheme.first_hop)
+        told_endpoint_ = scheme.first_hop(options_->transport);
+    if (told_endpoint_.empty())
+        told_endpoint_ = endpoint_;
     dialer_ = std::make_shared<dialer>(io_, scheme, std::move(address), options_);
 }
 
@@ -136,7 +140,7 @@ void session::report(std::uint64_t event, int value)
     if (was_accepted_)
         link_->events.emit({event, number, side::bound, endpoint_, far_end_});
     else
-        link_->events.emit({event, number, side::connected, near_end_, endpoint_});
+        link_->events.emit({event, number, side::connected, near_end_, told_endpoint_});
 }
 
 // --- handshake ---------------------------------------------------------------------------------
@@ -165,8 +169,12 @@ void session::end_handshake(const stream_handshake::ending& how)
             report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, how.error);
         return lost(loss::connection);
     case stream_handshake::end_kind::refused:
-        if (const auto code = engine::protocol_error_code(how.refusal); code != 0 && !closing_)
+        if (closing_)
+            return lost(loss::protocol);
+        if (const auto code = engine::protocol_error_code(how.refusal); code != 0)
             report(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, static_cast<int>(code));
+        if (const auto code = engine::status_code(how.reason); code != 0)
+            report(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, static_cast<int>(code));
         return lost(loss::protocol);
     case stream_handshake::end_kind::succeeded:
         break;
@@ -401,6 +409,7 @@ void session::on_command(std::span<const std::byte> body)
 {
     if (reading_.keep_for_later(body))
         return;
+    heartbeat_.received();
     const auto command = engine::parse_traffic_command(body);
     if (command.kind != engine::traffic_command_kind::ping)
         return;
@@ -476,6 +485,8 @@ void session::read()
             return lost(loss::connection);
         heartbeat_.received();
         const auto error = decoder.received(result.bytes);
+        if (decoder.went_on())
+            heartbeat_.received(); // what a PING among them asked for has come
         in_.pass_on();
         if (error != engine::inbound_error::none)
             return lost(loss::protocol);
@@ -593,8 +604,10 @@ void session::give_up()
         finish();
 }
 
-void session::stop_reconnecting()
+void session::stop_if_disconnected()
 {
+    if (!(options_->reconnect_stop & ZMQ_RECONNECT_STOP_AFTER_DISCONNECT))
+        return;
     boost::asio::post(io_, [self = shared_from_this()] {
         self->may_reconnect_ = false;
         if (self->finished_ || self->stream_)

@@ -57,8 +57,8 @@ public:
     /// Any thread: the socket wants no more of it. See pipe_peer::on_closed.
     void close(int linger_ms);
 
-    /// Any thread: makes no other connection than the one it has, if it has one.
-    void stop_reconnecting();
+    /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
+    void stop_if_disconnected();
 
     /// Any thread: gives up if the handshake is not done; a pipe that was handed to the socket is
     /// the socket's to close.
@@ -139,6 +139,7 @@ private:
     boost::asio::io_context& io_;
     std::shared_ptr<socket_link> link_; ///< until finish(): the context waits for it
     const std::shared_ptr<const socket_options> options_;
+    std::string told_endpoint_; ///< in events: that of the proxy, if there is one
     const std::string endpoint_;
 
     // the pipe

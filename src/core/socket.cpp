@@ -217,8 +217,13 @@ bool socket::leave_reading()
 int socket::wait_to_send(const frame& part, bool dont_wait)
 {
     after_operation(0);
-    return wait_until([&] { return pattern_->send(part); },
-                      dont_wait ? 0 : options_.send_timeout_ms, false);
+    const auto operation = [&] { return pattern_->send(part); };
+    if (!dont_wait) { // the first answer may have been about a message that lost its peer
+        const int result = after_operation(operation());
+        if (result != EAGAIN)
+            return result;
+    }
+    return wait_until(operation, dont_wait ? 0 : options_.send_timeout_ms, false);
 }
 
 int socket::send_to_group(std::string_view group, const frame& part, bool dont_wait)
@@ -559,6 +564,7 @@ int socket::connect_inproc(std::string_view name, const std::string& endpoint)
 {
     auto pipe = context_.inproc().connect(std::string(name), {link_, &options_});
     connected_.push_back({endpoint, nullptr, pipe});
+    pipe->made_by_call = true;
     adopt(pipe);
     const peer_info info = pipe->take_peer();
     if (info.socket_type >= 0)
@@ -603,6 +609,7 @@ int socket::connect(std::string_view text)
     if (!options_.immediate) {
         auto pipe = connection->make_pipe();
         connected_.back().pipe = pipe;
+        pipe->made_by_call = true;
         adopt(pipe);
     }
     connection->start();
@@ -713,8 +720,8 @@ int socket::disconnect(std::string_view text)
         found = true;
         const connected_endpoint ended = *at;
         at = connected_.erase(at);
-        if (ended.connection && (options_.reconnect_stop & ZMQ_RECONNECT_STOP_AFTER_DISCONNECT))
-            ended.connection->stop_reconnecting();
+        if (ended.connection)
+            ended.connection->stop_if_disconnected();
         const auto pipe = ended.pipe.lock();
         if (pipe && !pipe->closed_here())
             close_pipe(*pipe, options_.linger_ms);

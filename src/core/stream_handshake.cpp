@@ -104,7 +104,9 @@ void stream_handshake::end_refused()
     const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
     if (bytes.iov_len != 0)
         stream_.write_some(&bytes, 1); // the peer may be told why
-    end({.kind = end_kind::refused, .refusal = handshake_.error()});
+    end({.kind = end_kind::refused,
+         .refusal = handshake_.error(),
+         .reason = handshake_.peer_reason()});
 }
 
 void stream_handshake::end(const ending& how)

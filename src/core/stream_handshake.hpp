@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace zlink::core {
@@ -34,8 +35,9 @@ public:
         end_kind kind;
         int error = 0; ///< broken: errno
         engine::handshake_error refusal = engine::handshake_error::none;
-        engine::remote_peer remote{};      ///< succeeded: who the peer is,
-        std::vector<std::byte> unsent{};   ///< what has to go out before anything else,
+        std::string_view reason{};       ///< refused by the peer: its words; valid during the call
+        engine::remote_peer remote{};    ///< succeeded: who the peer is,
+        std::vector<std::byte> unsent{}; ///< what has to go out before anything else,
         std::span<const std::byte> rest{}; ///< and what came in behind; valid during the call
     };
     using end_handler = std::function<void(const ending&)>;

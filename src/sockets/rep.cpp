@@ -16,7 +16,12 @@ class rep final : public core::pattern {
 public:
     explicit rep(core::pattern_host& host) : in_(host) {}
 
-    void attach(core::pipe_end& pipe) override { in_.add(pipe); }
+    void attach(core::pipe_end& pipe) override
+    {
+        if (probe_router_)
+            pipe.write({});
+        in_.add(pipe);
+    }
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
     void peer_closed(core::pipe_end& pipe) override { forget(pipe); }
     void detach(core::pipe_end& pipe) override
@@ -81,8 +86,9 @@ public:
         switch (id) {
         case ZMQ_ROUTER_MANDATORY:
         case ZMQ_ROUTER_HANDOVER:
-        case ZMQ_PROBE_ROUTER:
             return read_flag(value, bytes, ignored);
+        case ZMQ_PROBE_ROUTER:
+            return read_flag(value, bytes, probe_router_);
         case ZMQ_CONNECT_ROUTING_ID:
             return bytes && value ? 0 : EINVAL;
         case ZMQ_ROUTER_RAW:
@@ -137,6 +143,7 @@ private:
     std::vector<std::string> envelope_;
     state state_ = state::idle;
     bool raw_ = false;
+    bool probe_router_ = false;
 };
 
 } // namespace

@@ -22,7 +22,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        const bool named = pipe.connected_side && !connect_id_.empty();
+        const bool named = pipe.made_by_call && !connect_id_.empty();
         newest_id_ = named ? std::exchange(connect_id_, {}) : peers_.automatic_id();
         peers_.add(pipe, newest_id_);
         in_.add(pipe);

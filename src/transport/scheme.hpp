@@ -94,6 +94,9 @@ struct scheme {
                                                 connect_handler handler);
     /// The form LAST_ENDPOINT would give a bound wildcard or name, for zmq_unbind; may be empty.
     std::string (*canonical)(std::string_view address, const options& settings);
+    /// The endpoint, with scheme, that connections are made to first, if that is another: a proxy.
+    /// Empty if not.
+    std::string (*first_hop)(const options& settings) = nullptr;
 };
 
 } // namespace zlink::transport

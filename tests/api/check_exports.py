@@ -52,9 +52,8 @@ def exports(library: str) -> dict[str, str]:
             if fields[-1] not in OF_THE_LINKER}
 
 
-def declared(header: str, cc: str) -> set[str]:
-    source = f'#define ZMQ_BUILD_DRAFT_API\n#include "{header}"\n'
-    text = output_of(cc, "-E", "-P", "-x", "c", "-", text=source)
+def declared(header: str, cc: str, *flags: str) -> set[str]:
+    text = output_of(cc, "-E", "-P", *flags, "-x", "c", "-", text=f'#include "{header}"\n')
     return set(re.findall(r"\b(zmq_\w+)\s*\(", text)) - set(re.findall(r"\((zmq_\w+)\)\s*\(", text))
 
 
@@ -80,9 +79,11 @@ def main() -> int:
         if names != [arguments.soname]:
             faults.append(f"SONAME is {names}, not {arguments.soname}")
     if arguments.header:
-        names = declared(arguments.header, arguments.cc)
+        names = declared(arguments.header, arguments.cc, "-DZMQ_BUILD_DRAFT_API")
         faults += [f"not declared: {name}" for name in sorted(expected - names)]
         faults += [f"declared, not of the API: {name}" for name in sorted(names - expected)]
+        stable = declared(arguments.header, arguments.cc)
+        faults += [f"only with or without drafts: {name}" for name in sorted(stable ^ set(STABLE))]
     print(f"{arguments.library}: {len(found)} symbols, {len(faults)} faults")
     print("\n".join(faults))
     return 1 if faults else 0

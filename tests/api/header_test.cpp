@@ -354,6 +354,14 @@ TEST(header_layout, poller_event)
     EXPECT_EQ(offsetof(zmq_poller_event_t, events), 3 * sizeof(void*));
 }
 
+TEST(header_layout, a_message_has_one_member)
+{
+    zmq_msg_t message{};
+    auto& [bytes] = message;
+    static_assert(std::is_same_v<decltype(bytes), unsigned char[64]>);
+    EXPECT_EQ(static_cast<void*>(&message), static_cast<void*>(&bytes));
+}
+
 /// True if the type of a declared function is exactly this one. Checked while compiling.
 template <typename Declared, typename Expected>
 constexpr bool same = std::is_same_v<Declared, Expected>;
@@ -361,6 +369,13 @@ constexpr bool same = std::is_same_v<Declared, Expected>;
 using item = zmq_pollitem_t;
 using event = zmq_poller_event_t;
 using msg = zmq_msg_t;
+
+static_assert(same<zmq_free_fn, void(void*, void*)>);
+static_assert(same<zmq_timer_fn, void(int, void*)>);
+static_assert(same<zmq_thread_fn, void(void*)>);
+static_assert(same<decltype(item::events), short>);
+static_assert(same<decltype(item::revents), short>);
+static_assert(same<decltype(event::events), short>);
 
 static_assert(same<decltype(zmq_version), void(int*, int*, int*)>);
 static_assert(same<decltype(zmq_errno), int()>);

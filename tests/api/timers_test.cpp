@@ -138,6 +138,15 @@ TEST_F(timers, missed_intervals_are_not_made_up_for)
     EXPECT_EQ(calls, std::vector{id});
 }
 
+TEST_F(timers, the_next_time_counts_from_the_beginning_of_execute)
+{
+    action slow = [](int) { spin_for(40ms); };
+    add(20, slow);
+    ASSERT_TRUE(spin_until([&] { return zmq_timers_timeout(set) == 0; }));
+    EXPECT_EQ(zmq_timers_execute(set), 0);
+    EXPECT_EQ(zmq_timers_timeout(set), 0) << "it was due while its handler ran";
+}
+
 TEST_F(timers, due_timers_run_in_the_order_of_becoming_due)
 {
     const int third = add_noting(120);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // CLIENT and SERVER: peers with numbers, messages of one part.
 #include "support/draft.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 #include <set>
 #include <thread>
@@ -205,6 +207,58 @@ TEST(ClientServerInproc, drops_messages_of_several_parts_whole)
     EXPECT_EQ("whole too", server.recv());
     dealer.send_parts({"a", "b"});
     EXPECT_FALSE(server.readable(quiet_window));
+}
+
+TEST(SinglePart, is_all_that_types_for_many_threads_send_and_take)
+{
+    test_context context;
+    for (const int type : {ZMQ_CLIENT, ZMQ_SERVER, ZMQ_RADIO, ZMQ_SCATTER, ZMQ_PEER, ZMQ_CHANNEL}) {
+        test_socket socket(context, type);
+        EXPECT_TRUE(fails_with(EINVAL, zmq_send(socket, "x", 1, ZMQ_SNDMORE))) << type;
+    }
+    for (const auto& [type, peer_type] : {std::pair{ZMQ_CLIENT, "SERVER"},
+                                          {ZMQ_SERVER, "CLIENT"},
+                                          {ZMQ_GATHER, "SCATTER"},
+                                          {ZMQ_PEER, "PEER"},
+                                          {ZMQ_CHANNEL, "CHANNEL"}}) {
+        SCOPED_TRACE(type);
+        test_socket socket(context, type);
+        const raw_peer peer(socket.bind_and_resolve("tcp://127.0.0.1:*"));
+        zmtp::shake_hands(peer, peer_type);
+        peer.send(zmtp::frame("a", zmtp::more) + zmtp::frame("", zmtp::more) + zmtp::frame("b") +
+                  zmtp::frame("whole"));
+        EXPECT_EQ(parts{"whole"}, socket.recv_parts());
+        EXPECT_FALSE(socket.readable(std::chrono::milliseconds(1)));
+    }
+}
+
+TEST(PeerNumbers, count_up_from_anywhere)
+{
+    test_context context;
+    std::vector<std::uint32_t> first_numbers;
+    for (const auto& [type, peer_type] :
+         {std::pair{ZMQ_SERVER, ZMQ_CLIENT}, {ZMQ_PEER, ZMQ_PEER}}) {
+        test_socket socket(context, type);
+        const std::string address = socket.bind_and_resolve("inproc://numbers");
+        std::uint32_t last = 0;
+        for (int index = 0; index < 4; ++index) {
+            test_socket peer(context, peer_type);
+            if (peer_type == ZMQ_PEER) {
+                send_to(peer, zmq_connect_peer(peer, address.c_str()), "x");
+            } else {
+                peer.connect(address);
+                peer.send("x");
+            }
+            draft_message message;
+            receive(socket, message);
+            if (index == 0)
+                first_numbers.push_back(message.routing_id());
+            else
+                EXPECT_LT(0, static_cast<std::int32_t>(message.routing_id() - last));
+            last = message.routing_id();
+        }
+    }
+    EXPECT_NE(first_numbers[0], first_numbers[1]);
 }
 
 TEST(DraftOptions, say_that_the_types_are_thread_safe_and_have_no_descriptor)

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <climits>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,8 @@
 
 namespace zlink::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 struct context_option {
     const char* name;
@@ -161,23 +164,42 @@ TEST(ZlinkOnlyContextOptions, have_a_text_for_the_name_prefix)
 
 // --- effects -------------------------------------------------------------------------------------
 
+TEST(ContextOptions, do_not_limit_messages_by_their_size)
+{
+    test_context context;
+    ASSERT_EQ(0, zmq_ctx_set(context, ZMQ_MAX_MSGSZ, 10));
+    for (const transport kind : {transport::tcp, transport::inproc}) {
+        auto [bound, peer, address] = connect_pair(context, kind, ZMQ_PAIR, ZMQ_PAIR);
+        zmq_msg_t message;
+        ASSERT_EQ(0, zmq_msg_init_size(&message, 1000));
+        EXPECT_EQ(1000, zmq_msg_send(&message, peer, 0));
+        EXPECT_EQ(1000u, bound.recv().size());
+    }
+}
+
 struct listed_thread {
     pid_t id;
     std::string name;
 };
 
-/// The threads of this process that belong to the library.
-std::vector<listed_thread> library_threads()
+/// The threads of this process with a name that contains `text`.
+std::vector<listed_thread> threads_called(const std::string& text)
 {
     std::vector<listed_thread> found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/task")) {
         std::ifstream file(entry.path() / "comm");
         std::string name;
-        if (std::getline(file, name) && name.find("ZMQbg") != std::string::npos)
+        if (std::getline(file, name) && name.find(text) != std::string::npos)
             found.push_back({std::stoi(entry.path().filename().string()), name});
     }
     std::ranges::sort(found, {}, &listed_thread::name);
     return found;
+}
+
+/// The threads of this process that belong to the library.
+std::vector<listed_thread> library_threads()
+{
+    return threads_called("ZMQbg");
 }
 
 /// A thread that has been joined is listed a moment longer.
@@ -335,6 +357,57 @@ TEST(ZlinkOnlyContextThreads, live_with_wishes_that_cannot_be_granted)
         auto [bound, peer, address] = connect_pair(context, transport::tcp, ZMQ_PAIR, ZMQ_PAIR);
         peer.send("works");
         EXPECT_EQ("works", bound.recv());
+    }
+}
+
+TEST(ContextThreads, have_names_of_15_characters_at_most)
+{
+    test_context context;
+    ASSERT_EQ(0, zmq_ctx_set(context, ZMQ_THREAD_NAME_PREFIX, 1'234'567'890));
+    const test_socket socket(context, ZMQ_PAIR);
+    EXPECT_TRUE(wait_until([] { return !threads_called("1234567890/ZMQb").empty(); }));
+}
+
+/// The time for which a thread has had a processor, in nanoseconds; -1 if there is no such thread.
+long busy_ns(const std::string& thread_name)
+{
+    const auto threads = threads_called(thread_name);
+    long time = -1;
+    if (threads.size() == 1)
+        std::ifstream("/proc/self/task/" + std::to_string(threads.front().id) + "/schedstat") >>
+            time;
+    return time;
+}
+
+TEST(ContextThreads, serve_the_sockets_that_have_an_affinity_to_them)
+{
+    for (const int chosen : {0, 1}) {
+        test_context context;
+        zmq_ctx_set(context, ZMQ_IO_THREADS, 2);
+        zmq_ctx_set(context, ZMQ_THREAD_NAME_PREFIX, chosen);
+        const auto busy = [&](int thread) {
+            return busy_ns(std::to_string(chosen) + "/ZMQbg/IO/" + std::to_string(thread));
+        };
+        const auto choose = [](test_socket& socket, std::uint64_t threads) {
+            zmq_setsockopt(socket, ZMQ_AFFINITY, &threads, sizeof threads);
+        };
+        // Threads that do not exist are passed over.
+        const std::uint64_t only_chosen = (std::uint64_t{1} << chosen) | (std::uint64_t{1} << 63);
+        test_socket sink(context, ZMQ_PULL);
+        choose(sink, only_chosen);
+        const std::string address = sink.bind_and_resolve("tcp://127.0.0.1:*");
+        choose(sink, std::uint64_t{1} << (1 - chosen)); // too late for this endpoint
+        if (!wait_until([&] { return busy(0) > 0 && busy(1) > 0; }, 1s))
+            GTEST_SKIP() << "the kernel does not tell";
+        const long before[] = {busy(0), busy(1)};
+        for (int index = 0; index < 50; ++index) {
+            test_socket source(context, ZMQ_PUSH);
+            choose(source, only_chosen);
+            source.connect(address);
+            source.send("x");
+            EXPECT_EQ("x", sink.recv());
+        }
+        EXPECT_GT((busy(chosen) - before[chosen]) / 5, busy(1 - chosen) - before[1 - chosen]);
     }
 }
 

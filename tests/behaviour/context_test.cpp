@@ -161,6 +161,24 @@ TEST(Context, several_io_threads_serve_many_connections)
     EXPECT_EQ(66, sum);
 }
 
+TEST(Context, is_used_by_many_threads_at_once)
+{
+    test_context context;
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < 4; ++thread)
+        threads.emplace_back([&context] {
+            for (int round = 0; round < 100; ++round) {
+                ASSERT_EQ(0, zmq_ctx_set(context, ZMQ_MAX_MSGSZ, round));
+                ASSERT_LE(0, zmq_ctx_get(context, ZMQ_MAX_MSGSZ));
+                auto [sink, source, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
+                source.send("x");
+                ASSERT_EQ("x", sink.recv());
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
 TEST(Context, makes_new_sockets_drop_at_close_when_not_blocky)
 {
     test_context context;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DEALER and ROUTER: routing ids, unknown and full peers, duplicates, probes.
 #include "support/fixture.hpp"
+#include "support/zmtp.hpp"
 
 namespace zlink::test {
 namespace {
@@ -66,6 +67,20 @@ TEST_P(DealerRouter, ids_may_have_255_arbitrary_bytes)
     EXPECT_EQ("y", dealer.recv());
 }
 
+TEST_P(DealerRouter, ids_may_begin_with_a_zero_byte)
+{
+    for (const std::string& id : {std::string("\0", 1), std::string("\0abcd", 5)}) {
+        test_socket router(context_, ZMQ_ROUTER);
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.set(ZMQ_ROUTING_ID, id);
+        dealer.connect(router.bind_and_resolve(fresh_bind_address(GetParam())));
+        dealer.send("x");
+        EXPECT_EQ((parts{id, "x"}), router.recv_parts());
+        router.send_parts({id, "y"});
+        EXPECT_EQ("y", dealer.recv());
+    }
+}
+
 TEST_P(DealerRouter, automatic_ids_are_five_bytes_and_differ)
 {
     test_socket router(context_, ZMQ_ROUTER);
@@ -84,6 +99,32 @@ TEST_P(DealerRouter, automatic_ids_are_five_bytes_and_differ)
         router.send_parts({ids[index], std::to_string(index)});
     for (int index = 0; index < 5; ++index)
         EXPECT_EQ(std::to_string(index), dealers[index].recv());
+}
+
+TEST_P(DealerRouter, automatic_ids_count_up_from_anywhere)
+{
+    const auto number_in = [](const std::string& id) {
+        std::uint32_t number = 0;
+        for (const char byte : id.substr(1))
+            number = number << 8 | static_cast<unsigned char>(byte);
+        return number;
+    };
+    std::vector<std::uint32_t> first_numbers;
+    for (int instance = 0; instance < 2; ++instance) {
+        test_socket router(context_, ZMQ_ROUTER);
+        const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+        std::vector<test_socket> dealers;
+        for (std::uint32_t index = 0; index < 5; ++index) {
+            dealers.emplace_back(context_, ZMQ_DEALER);
+            dealers.back().connect(address);
+            dealers.back().send("x");
+            const std::uint32_t number = number_in(router.recv_parts().front());
+            if (index == 0)
+                first_numbers.push_back(number);
+            EXPECT_EQ(first_numbers.back() + index, number);
+        }
+    }
+    EXPECT_NE(first_numbers[0], first_numbers[1]);
 }
 
 TEST_P(DealerRouter, a_message_to_an_unknown_peer_is_dropped)
@@ -468,6 +509,164 @@ TEST(ZlinkOnlyRouter, refuses_to_connect_under_an_id_that_is_taken)
     right.set(ZMQ_CONNECT_ROUTING_ID, "taken");
     EXPECT_TRUE(fails_with(EINVAL, zmq_connect(right, address.c_str())));
 }
+
+class TakenId : public ::testing::Test {
+protected:
+    raw_peer dealer() const
+    {
+        raw_peer peer(address_);
+        zmtp::shake_hands(peer, "DEALER", 1, zmtp::property("Identity", "same"));
+        return peer;
+    }
+
+    test_context context_;
+    test_socket router_{context_, ZMQ_ROUTER};
+    std::string address_ = router_.bind_and_resolve("tcp://127.0.0.1:*");
+};
+
+TEST_F(TakenId, leaves_the_newcomer_connected_but_unheard)
+{
+    const raw_peer first = dealer();
+    first.send(zmtp::frame("first"));
+    EXPECT_EQ((parts{"same", "first"}), router_.recv_parts());
+    const raw_peer second = dealer();
+    second.send(zmtp::frame("second"));
+    EXPECT_FALSE(router_.readable(quiet_window));
+    router_.send_parts({"same", "still yours"});
+    EXPECT_EQ(zmtp::frame("still yours"), zmtp::recv_frame(first));
+    EXPECT_FALSE(second.ended(quiet_window));
+    EXPECT_EQ("", second.recv_at_most(1, 1ms));
+}
+
+using ZlinkOnlyTakenId = TakenId;
+
+// Libraries exist that leave it open, but unheard.
+TEST_F(ZlinkOnlyTakenId, ends_the_older_connection_if_it_may_be_taken_over)
+{
+    router_.set(ZMQ_ROUTER_HANDOVER, 1);
+    const raw_peer first = dealer();
+    first.send(zmtp::frame("first"));
+    EXPECT_EQ((parts{"same", "first"}), router_.recv_parts());
+    const raw_peer second = dealer();
+    second.send(zmtp::frame("second"));
+    EXPECT_EQ((parts{"same", "second"}), router_.recv_parts());
+    EXPECT_EQ("", first.recv_to_end());
+    EXPECT_FALSE(second.ended(1ms));
+}
+
+class RouterAtRunTime : public DealerRouter {
+protected:
+    test_socket dealer(const std::string& id) { return named_dealer(address_, id); }
+
+    test_socket router_{context_, ZMQ_ROUTER};
+    std::string address_ = router_.bind_and_resolve(fresh_bind_address(GetParam()));
+};
+
+TEST_P(RouterAtRunTime, lets_the_next_peer_take_an_id_over)
+{
+    test_socket first = dealer("same");
+    first.send("first");
+    EXPECT_EQ((parts{"same", "first"}), router_.recv_parts());
+    test_socket ignored = dealer("same");
+    ignored.send("ignored");
+    EXPECT_FALSE(router_.readable(quiet_window));
+    router_.set(ZMQ_ROUTER_HANDOVER, 1);
+    test_socket second = dealer("same");
+    second.send("second");
+    EXPECT_EQ((parts{"same", "second"}), router_.recv_parts());
+}
+
+TEST_P(RouterAtRunTime, probes_the_peers_that_come_from_now_on)
+{
+    test_socket before = dealer("before");
+    before.send("x");
+    EXPECT_EQ((parts{"before", "x"}), router_.recv_parts());
+    router_.set(ZMQ_PROBE_ROUTER, 1);
+    test_socket after = dealer("after");
+    ASSERT_TRUE(wait_until([&] { return router_.events() && after.readable(1ms); }));
+    EXPECT_EQ(parts{""}, after.recv_parts());
+    EXPECT_FALSE(before.readable(0ms));
+}
+
+TEST_P(RouterAtRunTime, names_the_next_connection_only)
+{
+    test_socket other(context_, ZMQ_ROUTER);
+    for (test_socket* socket : {&router_, &other})
+        socket->set(ZMQ_ROUTING_ID, "announced");
+    const std::string second = other.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket first(context_, ZMQ_ROUTER);
+    first.set(ZMQ_ROUTING_ID, "announced");
+    const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket caller(context_, ZMQ_ROUTER);
+    caller.set(ZMQ_ROUTING_ID, "caller");
+    caller.set(ZMQ_PROBE_ROUTER, 1);
+    caller.set(ZMQ_CONNECT_ROUTING_ID, "chosen");
+    EXPECT_NE(0, zmq_connect(caller, "nonsense")) << "does not count";
+    caller.connect(address);
+    caller.connect(second);
+    for (test_socket* socket : {&first, &other}) {
+        EXPECT_EQ((parts{"caller", ""}), socket->recv_parts());
+        socket->send_parts({"caller", "hello"});
+        EXPECT_EQ((parts{socket == &first ? "chosen" : "announced", "hello"}), caller.recv_parts());
+    }
+}
+
+TEST_P(RouterAtRunTime, is_probed_by_bound_sockets_too)
+{
+    for (const int type : {ZMQ_DEALER, ZMQ_REQ, ZMQ_ROUTER}) {
+        test_socket prober(context_, type);
+        prober.set(ZMQ_ROUTING_ID, "prober");
+        prober.set(ZMQ_PROBE_ROUTER, 1);
+        const std::string address = prober.bind_and_resolve(fresh_bind_address(GetParam()));
+        test_socket router(context_, ZMQ_ROUTER);
+        router.connect(address);
+        ASSERT_TRUE(wait_until([&] { return prober.events() >= 0 && router.readable(1ms); }));
+        EXPECT_EQ((parts{"prober", ""}), router.recv_parts()) << type;
+    }
+}
+
+TEST_P(RouterAtRunTime, is_probed_by_a_connecting_request_socket)
+{
+    test_socket req(context_, ZMQ_REQ);
+    req.set(ZMQ_ROUTING_ID, "q");
+    req.set(ZMQ_PROBE_ROUTER, 1);
+    req.connect(address_);
+    EXPECT_EQ((parts{"q", ""}), router_.recv_parts());
+}
+
+class ZlinkOnlyRouterAtRunTime : public RouterAtRunTime {};
+
+TEST_P(ZlinkOnlyRouterAtRunTime, speaks_to_those_who_come_as_it_did_when_it_was_bound)
+{
+    router_.set(ZMQ_ROUTER_RAW, 1);
+    test_socket peer = dealer("d");
+    peer.send_parts({"a", "b"});
+    EXPECT_EQ((parts{"d", "a", "b"}), router_.recv_parts());
+    router_.set(ZMQ_ROUTER_RAW, 0);
+    router_.send_parts({"d", "c", "e"});
+    EXPECT_EQ((parts{"c", "e"}), peer.recv_parts());
+}
+
+ZLINK_ALL_TRANSPORTS(RouterAtRunTime);
+ZLINK_ALL_TRANSPORTS(ZlinkOnlyRouterAtRunTime);
+
+class NamedWithImmediate : public transport_test {};
+
+TEST_P(NamedWithImmediate, belongs_to_the_next_connect_and_to_no_other)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_RECONNECT_IVL, 5);
+    router.set(ZMQ_IMMEDIATE, 1);
+    router.set(ZMQ_CONNECT_ROUTING_ID, "chosen");
+    router.connect(known_address(GetParam())); // where nobody is
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.set(ZMQ_ROUTING_ID, "announced");
+    router.connect(dealer.bind_and_resolve(fresh_bind_address(GetParam())));
+    dealer.send("x");
+    EXPECT_EQ((parts{"announced", "x"}), router.recv_parts());
+}
+
+ZLINK_WIRE_TRANSPORTS(NamedWithImmediate);
 
 } // namespace
 } // namespace zlink::test

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Binding and connecting: which addresses are good, which errors the others give, and what is
 // reported back.
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
 #include "support/fixture.hpp"
+#include "support/plain_udp.hpp"
+#include "support/raw_peer.hpp"
 
 #include <sys/stat.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
 
 namespace zlink::test {
 namespace {
@@ -97,6 +107,27 @@ TEST(ZlinkOnlyEndpoints, ports_do_not_wrap_around)
     test_socket socket(context, ZMQ_DEALER);
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, "tcp://127.0.0.1:-1")));
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, "tcp://127.0.0.1:70000")));
+}
+
+TEST(ZlinkOnlyEndpoints, what_follows_the_port_is_not_ignored)
+{
+    const std::string address = known_address(transport::tcp);
+    test_context context;
+    test_socket socket(context, ZMQ_DEALER);
+    for (const char* rest : {"/abc", "abc", " ", "/"}) {
+        EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, (address + rest).c_str()))) << rest;
+        EXPECT_TRUE(fails_with(EINVAL, zmq_connect(socket, (address + rest).c_str()))) << rest;
+    }
+}
+
+TEST(ZlinkOnlyEndpoints, ports_that_cannot_be_reached_are_refused)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_DEALER);
+    for (const char* port : {"0", "-1", "65536", "99999", "1abc"})
+        EXPECT_TRUE(fails_with(
+            EINVAL, zmq_connect(socket, ("tcp://127.0.0.1:" + std::string(port)).c_str())))
+            << port;
 }
 
 TEST_F(Endpoints, wildcard_ports_are_reported_resolved)
@@ -195,19 +226,6 @@ TEST_F(Endpoints, a_source_address_means_nothing_to_a_listener)
     peer.connect(address);
     peer.send("hello");
     EXPECT_EQ("hello", socket_.recv());
-}
-
-TEST_F(Endpoints, unbind_takes_what_was_given_and_what_it_became)
-{
-    const std::string port = socket_.bind_and_resolve("tcp://*:*").substr(14);
-    EXPECT_EQ(0, zmq_unbind(socket_, ("tcp://*:" + port).c_str()));
-    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, ("tcp://*:" + port).c_str())));
-    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, ("tcp://0.0.0.0:" + port).c_str())));
-    socket_.bind("tcp://*:" + port);
-    EXPECT_EQ(0, zmq_unbind(socket_, socket_.last_endpoint().c_str()));
-    socket_.bind("tcp://lo:" + port);
-    EXPECT_EQ("tcp://127.0.0.1:" + port, socket_.last_endpoint());
-    EXPECT_EQ(0, zmq_unbind(socket_, ("tcp://lo:" + port).c_str()));
 }
 
 TEST_F(Endpoints, a_wildcard_is_a_file_name_to_those_who_connect)
@@ -340,6 +358,243 @@ TEST_P(ConnectTwice, makes_a_second_connection_of_a_push_socket)
 }
 
 ZLINK_WIRE_TRANSPORTS(ConnectTwice);
+
+/// The current directory is another one while it lives.
+class working_directory {
+public:
+    explicit working_directory(const std::string& path) { std::filesystem::current_path(path); }
+    ~working_directory() { std::filesystem::current_path(before_); }
+    working_directory(const working_directory&) = delete;
+    working_directory& operator=(const working_directory&) = delete;
+
+private:
+    const std::filesystem::path before_ = std::filesystem::current_path();
+};
+
+/// The variables that name a directory for temporary files are what a test says while it lives.
+class temporary_directories {
+public:
+    static constexpr std::array names{"TMPDIR", "TEMPDIR", "TMP"};
+
+    temporary_directories()
+    {
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (const char* value = std::getenv(names[i]))
+                before_[i] = value;
+            ::unsetenv(names[i]);
+        }
+    }
+    ~temporary_directories()
+    {
+        for (std::size_t i = 0; i < names.size(); ++i)
+            if (before_[i])
+                ::setenv(names[i], before_[i]->c_str(), 1);
+            else
+                ::unsetenv(names[i]);
+    }
+    temporary_directories(const temporary_directories&) = delete;
+    temporary_directories& operator=(const temporary_directories&) = delete;
+
+private:
+    std::array<std::optional<std::string>, names.size()> before_;
+};
+
+bool exists(const std::string& path)
+{
+    struct stat info {};
+    return ::stat(path.c_str(), &info) == 0;
+}
+
+class IpcEndpoints : public ::testing::Test {
+protected:
+    void expect_delivery(const std::string& address)
+    {
+        test_socket peer(context_, ZMQ_DEALER);
+        peer.connect(address);
+        peer.send("x");
+        EXPECT_EQ("x", socket_.recv()) << address;
+    }
+
+    test_context context_;
+    test_socket socket_{context_, ZMQ_DEALER};
+};
+
+TEST_F(IpcEndpoints, may_be_relative_paths)
+{
+    const working_directory here(scratch_directory());
+    EXPECT_EQ("ipc://relative.socket", socket_.bind_and_resolve("ipc://relative.socket"));
+    expect_delivery("ipc://relative.socket");
+    expect_delivery("ipc://./relative.socket");
+    expect_delivery("ipc://" + scratch_directory() + "/relative.socket");
+}
+
+TEST_F(IpcEndpoints, have_at_most_107_bytes)
+{
+    std::string path = scratch_directory() + "/";
+    path.resize(107, 'p');
+    EXPECT_EQ("ipc://" + path, socket_.bind_and_resolve("ipc://" + path));
+    expect_delivery("ipc://" + path);
+    EXPECT_TRUE(fails_with(ENAMETOOLONG, zmq_bind(socket_, ("ipc://" + path + "p").c_str())));
+    EXPECT_TRUE(fails_with(ENAMETOOLONG, zmq_connect(socket_, ("ipc://" + path + "p").c_str())));
+}
+
+TEST_F(IpcEndpoints, leave_a_named_file_behind)
+{
+    const std::string unbound = known_address(transport::ipc);
+    const std::string closed = known_address(transport::ipc);
+    socket_.bind(unbound);
+    socket_.bind(closed);
+    socket_.unbind(unbound);
+    socket_.close();
+    context_.term();
+    EXPECT_TRUE(exists(unbound.substr(6)));
+    EXPECT_TRUE(exists(closed.substr(6)));
+}
+
+TEST_F(IpcEndpoints, made_for_a_wildcard_lie_where_temporary_files_belong)
+{
+    const temporary_directories none_yet;
+    // From the last choice to the first.
+    for (const char* const variable : {"", "TMP", "TEMPDIR", "TMPDIR"}) {
+        std::string directory = scratch_directory() + "/for" + variable;
+        std::filesystem::create_directory(directory);
+        const working_directory here(directory);
+        if (*variable)
+            ::setenv(variable, directory.c_str(), 1);
+        const std::string prefix = *variable ? directory + "/tmp" : "tmp";
+        for (const bool close : {false, true}) {
+            test_socket socket(context_, ZMQ_DEALER);
+            const std::string endpoint = socket.bind_and_resolve("ipc://*");
+            const std::string path = endpoint.substr(6);
+            EXPECT_EQ(prefix, path.substr(0, prefix.size()));
+            EXPECT_EQ(prefix.size() + 6 + 7, path.size());
+            EXPECT_EQ("/socket", path.substr(path.size() - 7));
+            EXPECT_TRUE(exists(path));
+            if (close)
+                socket.close();
+            else
+                socket.unbind(endpoint);
+            EXPECT_TRUE(wait_until([&] { return !exists(path.substr(0, path.size() - 7)); }));
+        }
+    }
+}
+
+TEST(InprocEndpoints, are_any_text_that_is_not_empty)
+{
+    test_context context;
+    test_socket bound(context, ZMQ_PULL);
+    for (const std::string& name : {std::string(" "), std::string("*"), std::string("a/b:c;d@*"),
+                                    std::string("\xff\1"), std::string(5000, 'n')}) {
+        const std::string address = "inproc://" + name;
+        bound.bind(address);
+        test_socket peer(context, ZMQ_PUSH);
+        peer.connect(address);
+        peer.send(name);
+        EXPECT_EQ(name, bound.recv());
+        bound.unbind(address);
+    }
+    EXPECT_TRUE(fails_with(EINVAL, zmq_bind(bound, "inproc://")));
+    EXPECT_TRUE(fails_with(EINVAL, zmq_connect(bound, "inproc://")));
+}
+
+class UnbindWildcard : public ::testing::TestWithParam<const char*> {
+protected:
+    /// Binds the address of the test. @return LAST_ENDPOINT.
+    std::string bind()
+    {
+        const std::string last = socket_.bind_and_resolve(GetParam());
+        port_ = std::to_string(port_of(last));
+        return last;
+    }
+    std::string given_with_port() const
+    {
+        const std::string given = GetParam();
+        return given.substr(0, given.rfind(':') + 1) + port_;
+    }
+    bool somebody_listens() const
+    {
+        return raw_peer::try_to("tcp://127.0.0.1:" + port_).has_value();
+    }
+
+    test_context context_;
+    test_socket socket_{context_, ZMQ_DEALER};
+    std::string port_;
+};
+
+TEST_P(UnbindWildcard, takes_the_last_endpoint)
+{
+    const std::string last = bind();
+    EXPECT_EQ(0, zmq_unbind(socket_, last.c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, last.c_str())));
+    const std::string with_port = given_with_port();
+    EXPECT_TRUE(wait_until([&] { return zmq_bind(socket_, with_port.c_str()) == 0; }));
+    EXPECT_EQ(last, socket_.last_endpoint());
+    EXPECT_EQ(0, zmq_unbind(socket_, last.c_str()));
+    EXPECT_TRUE(wait_until([&] { return !somebody_listens(); }));
+}
+
+class ZlinkOnlyUnbindWildcard : public UnbindWildcard {};
+
+TEST_P(ZlinkOnlyUnbindWildcard, takes_the_text_used_and_the_text_with_the_port_in_it)
+{
+    bind();
+    EXPECT_EQ(0, zmq_unbind(socket_, GetParam()));
+    EXPECT_FALSE(somebody_listens());
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, GetParam())));
+    bind();
+    const std::string with_port = given_with_port();
+    EXPECT_EQ(0, zmq_unbind(socket_, with_port.c_str()));
+    EXPECT_FALSE(somebody_listens());
+    socket_.bind(with_port);
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, GetParam()))) << "no text used any more";
+    EXPECT_TRUE(somebody_listens());
+    EXPECT_EQ(0, zmq_unbind(socket_, with_port.c_str()));
+    EXPECT_FALSE(somebody_listens());
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, UnbindWildcard,
+                         ::testing::Values("tcp://*:*", "tcp://127.0.0.1:*", "tcp://lo:*"));
+INSTANTIATE_TEST_SUITE_P(Of, ZlinkOnlyUnbindWildcard,
+                         ::testing::Values("tcp://*:*", "tcp://127.0.0.1:*", "tcp://lo:*"));
+
+TEST(Disconnecting, takes_the_text_that_was_connected_to)
+{
+    test_context context;
+    test_socket bound(context, ZMQ_PULL);
+    const std::string address = bound.bind_and_resolve("tcp://127.0.0.1:*");
+    const std::string by_name = "tcp://localhost:" + std::to_string(port_of(address));
+    test_socket peer(context, ZMQ_PUSH);
+    peer.connect(by_name);
+    peer.send("x");
+    EXPECT_EQ("x", bound.recv());
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(peer, address.c_str())));
+    EXPECT_EQ(0, zmq_disconnect(peer, by_name.c_str()));
+}
+
+class ConnectTwiceBy : public ::testing::TestWithParam<int> {};
+
+TEST_P(ConnectTwiceBy, makes_one_connection_or_two_which_are_disconnected_at_once)
+{
+    const bool once = GetParam() == ZMQ_DEALER || GetParam() == ZMQ_REQ || GetParam() == ZMQ_SUB ||
+                      GetParam() == ZMQ_PUB;
+    const raw_listener listener;
+    test_context context;
+    test_socket socket(context, GetParam());
+    socket.connect(listener.endpoint());
+    socket.connect(listener.endpoint());
+    const raw_peer first = listener.accept();
+    EXPECT_EQ(!once, listener.has_caller(once ? quiet_window : patience));
+    EXPECT_EQ(0, zmq_disconnect(socket, listener.endpoint().c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket, listener.endpoint().c_str())));
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, ConnectTwiceBy,
+                         ::testing::Values(ZMQ_PAIR, ZMQ_PUB, ZMQ_SUB, ZMQ_REQ, ZMQ_REP, ZMQ_DEALER,
+                                           ZMQ_ROUTER, ZMQ_PULL, ZMQ_PUSH, ZMQ_XPUB, ZMQ_XSUB,
+                                           ZMQ_STREAM));
+INSTANTIATE_TEST_SUITE_P(ZlinkOnlyOf, ConnectTwiceBy,
+                         ::testing::Values(ZMQ_SERVER, ZMQ_CLIENT, ZMQ_RADIO, ZMQ_DISH, ZMQ_GATHER,
+                                           ZMQ_SCATTER, ZMQ_PEER, ZMQ_CHANNEL));
 
 } // namespace
 } // namespace zlink::test

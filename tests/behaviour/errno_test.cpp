@@ -4,18 +4,16 @@
 #ifndef ZMQ_BUILD_DRAFT_API
 #define ZMQ_BUILD_DRAFT_API
 #endif
+#include "support/descriptors.hpp"
 #include "support/fixture.hpp"
 
-#include <sys/resource.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <array>
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <fcntl.h>
 
 namespace zlink::test {
 namespace {
@@ -88,7 +86,7 @@ TEST(ZlinkOnlyErrors, of_the_handle_come_before_all_others)
 
 TEST(ZlinkOnlyErrors, of_the_ending_context_come_before_those_of_arguments)
 {
-    for (int type = ZMQ_PAIR; type <= ZMQ_XSUB; ++type) {
+    for (int type = ZMQ_PAIR; type <= ZMQ_CHANNEL; ++type) {
         SCOPED_TRACE(type);
         test_context context;
         test_socket socket(context, type);
@@ -99,6 +97,53 @@ TEST(ZlinkOnlyErrors, of_the_ending_context_come_before_those_of_arguments)
         // The context itself still knows its options.
         EXPECT_EQ(0, zmq_ctx_set(context, ZMQ_IO_THREADS, 2));
         EXPECT_TRUE(fails_with(EINVAL, zmq_ctx_set(context, ZMQ_IO_THREADS, -1)));
+        EXPECT_EQ(0, zmq_close(socket.release()));
+    }
+}
+
+TEST(ZlinkOnlyErrors, of_the_ending_context_come_before_all_those_of_arguments)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_DISH);
+    ASSERT_EQ(0, zmq_ctx_shutdown(context));
+    const std::string too_long(256, 'g');
+    for (const char* group : {static_cast<const char*>(nullptr), too_long.c_str()}) {
+        EXPECT_TRUE(fails_with(ETERM, zmq_join(socket, group)));
+        EXPECT_TRUE(fails_with(ETERM, zmq_leave(socket, group)));
+    }
+    EXPECT_TRUE(fails_with(ETERM, zmq_socket_get_peer_state(socket, nullptr, 1)));
+    EXPECT_TRUE(fails_with(ETERM, zmq_socket_monitor(socket, "inproc://x", 0x10000)));
+    EXPECT_TRUE(
+        fails_with(ETERM, zmq_socket_monitor_versioned(socket, "inproc://x", 1, 3, ZMQ_PAIR)));
+    EXPECT_TRUE(
+        fails_with(ETERM, zmq_socket_monitor_versioned(socket, "inproc://x", 1, 1, ZMQ_SUB)));
+    iovec vector{};
+    std::size_t none = 0;
+    std::size_t one = 1;
+    EXPECT_TRUE(fails_with(ETERM, zmq_sendiov(socket, nullptr, 1, 0)));
+    EXPECT_TRUE(fails_with(ETERM, zmq_sendiov(socket, &vector, 0, 0)));
+    EXPECT_TRUE(fails_with(ETERM, zmq_recviov(socket, nullptr, &one, 0)));
+    EXPECT_TRUE(fails_with(ETERM, zmq_recviov(socket, &vector, &none, 0)));
+    EXPECT_TRUE(fails_with(ETERM, zmq_recviov(socket, &vector, nullptr, 0)));
+}
+
+TEST(ZlinkOnlyErrors, of_the_ending_context_are_those_of_other_calls_too)
+{
+    for (int type = ZMQ_PAIR; type <= ZMQ_CHANNEL; ++type) {
+        SCOPED_TRACE(type);
+        test_context context;
+        test_socket socket(context, type);
+        ASSERT_EQ(0, zmq_ctx_shutdown(context));
+        errno = 0;
+        EXPECT_EQ(0u, zmq_connect_peer(socket, "inproc://x"));
+        EXPECT_EQ(ETERM, zmq_errno());
+        EXPECT_TRUE(fails_with(ETERM, zmq_disconnect_peer(socket, 1)));
+        EXPECT_TRUE(fails_with(ETERM, zmq_join(socket, "g")));
+        EXPECT_TRUE(fails_with(ETERM, zmq_leave(socket, "g")));
+        EXPECT_TRUE(fails_with(ETERM, zmq_socket_get_peer_state(socket, "id", 2)));
+        EXPECT_TRUE(fails_with(ETERM, zmq_socket_monitor(socket, "inproc://m", ZMQ_EVENT_ALL)));
+        EXPECT_TRUE(fails_with(ETERM, zmq_socket_monitor_pipes_stats(socket)));
+        EXPECT_TRUE(fails_with(ETERM, zmq_proxy(socket, socket, nullptr)));
         EXPECT_EQ(0, zmq_close(socket.release()));
     }
 }
@@ -142,27 +187,7 @@ TEST(Errors, of_messages_come_after_those_of_sockets)
 
 // --- exhaustion ----------------------------------------------------------------------------------
 
-// The undefined-behaviour sanitizer, which is built in together with the address sanitizer, needs a
-// descriptor to look at an object of a type that is new to it, and reports a fault if it gets none.
-#if !defined(__SANITIZE_ADDRESS__)
-
-/// No more file descriptors for this process while it lives.
-class no_descriptors {
-public:
-    no_descriptors()
-    {
-        getrlimit(RLIMIT_NOFILE, &before_);
-        const int next = ::open("/dev/null", O_RDONLY);
-        ::close(next);
-        rlimit now = before_;
-        now.rlim_cur = static_cast<rlim_t>(next);
-        setrlimit(RLIMIT_NOFILE, &now);
-    }
-    ~no_descriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
-
-private:
-    rlimit before_{};
-};
+#if !defined(__SANITIZE_ADDRESS__) // see no_descriptors
 
 TEST(ZlinkOnlyExhaustion, of_descriptors_is_an_error_and_passes)
 {
@@ -210,6 +235,20 @@ TEST(ZlinkOnlyExhaustion, of_descriptors_does_not_spoil_a_context)
     sender.connect(address);
     sender.send("works again");
     EXPECT_EQ("works again", receiver.recv());
+}
+
+TEST(ZlinkOnlyExhaustion, of_descriptors_keeps_thread_safe_sockets_out_of_a_poller)
+{
+    test_context context;
+    test_socket server(context, ZMQ_SERVER);
+    void* poller = zmq_poller_new();
+    {
+        const no_descriptors none;
+        EXPECT_TRUE(fails_with(EMFILE, zmq_poller_add(poller, server, nullptr, ZMQ_POLLIN)));
+    }
+    EXPECT_EQ(0, zmq_poller_size(poller));
+    EXPECT_EQ(0, zmq_poller_add(poller, server, nullptr, ZMQ_POLLIN));
+    EXPECT_EQ(0, zmq_poller_destroy(&poller));
 }
 
 #endif

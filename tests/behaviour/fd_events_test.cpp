@@ -11,6 +11,8 @@
 namespace zlink::test {
 namespace {
 
+using namespace std::chrono_literals;
+
 bool descriptor_readable(int fd, int timeout_ms)
 {
     pollfd item{fd, POLLIN, 0};
@@ -89,6 +91,32 @@ TEST_P(FdEvents, the_descriptor_fires_for_a_message_and_rests_after_the_events_w
         return !descriptor_readable(fd, 0);
     }));
     EXPECT_EQ(0, bound.events() & ZMQ_POLLIN);
+}
+
+TEST_P(FdEvents, the_descriptor_signals_once_and_stays_readable_until_the_events_are_read)
+{
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("all that goes with a new connection has been told");
+    bound.recv();
+    const int fd = bound.get(ZMQ_FD);
+    const readable_watch watch(fd);
+    const auto rests = [fd, &socket = bound] {
+        socket.events();
+        return !descriptor_readable(fd, 0);
+    };
+    ASSERT_TRUE(wait_until(rests));
+    while (watch.wait(0ms)) { // of the time before
+    }
+    peer.send("1");
+    EXPECT_TRUE(watch.wait());
+    peer.send("2");
+    EXPECT_FALSE(watch.wait(quiet_window));
+    EXPECT_TRUE(descriptor_readable(fd, 0));
+    EXPECT_TRUE(descriptor_readable(fd, 0));
+    EXPECT_NE(0, bound.events() & ZMQ_POLLIN);
+    EXPECT_EQ("1", bound.recv());
+    EXPECT_EQ("2", bound.recv());
+    EXPECT_TRUE(wait_until(rests));
 }
 
 TEST_P(FdEvents, carry_ten_thousand_messages_without_a_stall)

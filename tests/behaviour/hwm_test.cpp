@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // High-water marks, where their effect is exact, and that a mark never loses messages where the
 // pattern blocks.
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
 #include "support/fixture.hpp"
 
 #include <thread>
 
 namespace zlink::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 configuration with_hwm(int option, int hwm)
 {
@@ -39,6 +44,19 @@ INSTANTIATE_TEST_SUITE_P(Of, UnconnectedHwm,
                                             ::testing::Values(ZMQ_PUSH, ZMQ_DEALER, ZMQ_PAIR),
                                             ::testing::Values(1, 2, 5, 1000)),
                          name_of_unconnected);
+
+TEST(ZlinkOnlyUnconnectedHwm, is_exact_for_draft_types)
+{
+    for (const transport kind : {transport::tcp, transport::inproc})
+        for (const int type : {ZMQ_CLIENT, ZMQ_CHANNEL, ZMQ_SCATTER}) {
+            test_context context;
+            test_socket socket(context, type);
+            socket.set(ZMQ_SNDHWM, 5);
+            socket.connect(known_address(kind));
+            EXPECT_EQ(5, socket.send_until_full("x", 100)) << type;
+            EXPECT_EQ(0, socket.events() & ZMQ_POLLOUT);
+        }
+}
 
 class Hwm : public transport_test {};
 
@@ -103,7 +121,6 @@ TEST_P(Hwm, blocks_the_sender_until_the_receiver_reads)
 // something else for a while, what it has made room for is read all the same.
 TEST_P(Hwm, lets_come_what_there_is_room_for_while_the_receiver_is_busy)
 {
-    using namespace std::chrono_literals;
     auto [receiver, sender, address] =
         connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 20),
                      with_hwm(ZMQ_SNDHWM, 5));
@@ -209,6 +226,31 @@ TEST(InprocHwm, frees_the_pipe_at_the_low_water_mark)
     EXPECT_EQ(4, peer.send_until_full("x", 100));
 }
 
+TEST(InprocHwm, that_is_odd_has_a_low_water_mark_that_is_rounded_up)
+{
+    test_context context;
+    auto [sink, source, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH,
+                                        with_hwm(ZMQ_RCVHWM, 3), with_hwm(ZMQ_SNDHWM, 4));
+    ASSERT_EQ(7, source.send_until_full("x", 100));
+    for (int index = 0; index < 3; ++index)
+        sink.recv();
+    EXPECT_FALSE(source.writable(quiet_window));
+    sink.recv();
+    EXPECT_TRUE(source.writable());
+}
+
+TEST(ZlinkOnlyInprocHwm, what_was_read_and_sent_is_known_to_the_next_call_that_does_not_wait)
+{
+    test_context context;
+    auto [sink, source, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH,
+                                        with_hwm(ZMQ_RCVHWM, 1), with_hwm(ZMQ_SNDHWM, 1));
+    for (int round = 0; round < 1000; ++round) {
+        ASSERT_EQ(2, source.send_until_full("x", 100)) << round;
+        for (int index = 0; index < 2; ++index)
+            ASSERT_EQ("x", sink.recv(ZMQ_DONTWAIT)) << round;
+    }
+}
+
 TEST(HwmAtRunTime, can_be_lowered)
 {
     test_context context;
@@ -253,6 +295,59 @@ TEST(ZlinkOnlyHwmAtRunTime, a_full_pipe_is_writable_as_soon_as_the_limit_is_rais
     EXPECT_TRUE(socket.writable());
     EXPECT_EQ(3, socket.send_until_full("x", 100));
 }
+
+class ZlinkOnlyInprocHwmAtRunTime : public ::testing::Test {
+protected:
+    /// Sets the receiver's mark and returns for how many messages there is room then.
+    int room_with(int receive_hwm)
+    {
+        auto [bound, peer, address] = link(context_, transport::inproc, ZMQ_PULL, ZMQ_PUSH,
+                                           with_hwm(ZMQ_RCVHWM, 5), with_hwm(ZMQ_SNDHWM, 3));
+        bound.set(ZMQ_RCVHWM, receive_hwm);
+        return peer.send_until_full("x", 5000);
+    }
+
+    test_context context_;
+};
+
+TEST_F(ZlinkOnlyInprocHwmAtRunTime, follows_that_of_the_receiver)
+{
+    EXPECT_EQ(3 + 20, room_with(20));
+    EXPECT_EQ(3 + 1, room_with(1));
+    EXPECT_EQ(5000, room_with(0));
+}
+
+TEST_F(ZlinkOnlyInprocHwmAtRunTime, is_that_of_now_when_a_peer_connects)
+{
+    const std::string address = known_address(transport::inproc);
+    test_socket sink(context_, ZMQ_PULL);
+    sink.set(ZMQ_RCVHWM, 5);
+    sink.bind(address);
+    sink.set(ZMQ_RCVHWM, 20);
+    test_socket source(context_, ZMQ_PUSH);
+    source.set(ZMQ_SNDHWM, 3);
+    source.connect(address);
+    sink.events(); // has noticed its peer
+    EXPECT_EQ(23, source.send_until_full("x", 5000));
+}
+
+class ZlinkOnlyHwmOnTheWire : public transport_test {};
+
+TEST_P(ZlinkOnlyHwmOnTheWire, follows_that_of_the_receiver)
+{
+    constexpr int raised = 60;
+    auto [receiver, sender, address] = connect_pair(
+        context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 5), with_hwm(ZMQ_SNDHWM, 5));
+    const std::string large(300'000, 'x');
+    const int low = send_until_stuck(sender, large, 300ms);
+    EXPECT_GT(raised, low);
+    receiver.set(ZMQ_RCVHWM, raised);
+    for (int index = 0; index < low; ++index)
+        receiver.recv(); // a pipe that was full may notice only now
+    EXPECT_LE(raised, send_until_stuck(sender, large, 300ms));
+}
+
+ZLINK_WIRE_TRANSPORTS(ZlinkOnlyHwmOnTheWire);
 
 } // namespace
 } // namespace zlink::test

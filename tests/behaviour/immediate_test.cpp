@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // IMMEDIATE: nothing is queued for a peer that is not there.
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 namespace zlink::test {
 namespace {
@@ -77,6 +79,26 @@ TEST_P(Immediate, a_lost_peer_makes_sending_wait_again)
 }
 
 ZLINK_WIRE_TRANSPORTS(Immediate);
+
+TEST(ImmediateTcp, what_was_queued_for_a_lost_peer_is_lost)
+{
+    test_context context;
+    const raw_listener listener;
+    test_socket source(context, ZMQ_PUSH);
+    source.set(ZMQ_IMMEDIATE, 1);
+    source.set(ZMQ_RECONNECT_IVL, 5);
+    source.set(ZMQ_SNDHWM, 10);
+    source.connect(listener.endpoint());
+    raw_peer first = listener.accept();
+    zmtp::shake_hands(first, "PULL");
+    ASSERT_TRUE(source.writable());
+    send_until_stuck(source, std::string(100'000, 'x'), 300ms);
+    first.abort();
+    const raw_peer second = listener.accept();
+    zmtp::shake_hands(second, "PULL");
+    source.send("fresh");
+    EXPECT_EQ(zmtp::frame("fresh"), zmtp::recv_frame(second));
+}
 
 } // namespace
 } // namespace zlink::test

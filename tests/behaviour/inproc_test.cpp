@@ -141,6 +141,28 @@ TEST_F(Inproc, makes_another_connection_for_each_connect)
     EXPECT_NE(router.recv_parts().front(), router.recv_parts().front());
 }
 
+TEST_F(Inproc, connects_again_even_those_that_connect_once_over_wires)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.bind(address_);
+    test_socket dealer(context_, ZMQ_DEALER);
+    dealer.connect(address_);
+    dealer.connect(address_);
+    dealer.send("x");
+    dealer.send("x");
+    EXPECT_NE(router.recv_parts().front(), router.recv_parts().front());
+    const std::string other = known_address(transport::inproc);
+    test_socket publisher(context_, ZMQ_PUB);
+    publisher.bind(other);
+    test_socket subscriber(context_, ZMQ_SUB);
+    subscriber.set(ZMQ_SUBSCRIBE, "");
+    subscriber.connect(other);
+    subscriber.connect(other);
+    publisher.send("twice");
+    EXPECT_EQ("twice", subscriber.recv());
+    EXPECT_EQ("twice", subscriber.recv());
+}
+
 // A reader that keeps up is waited for, so that little lies in memory; one that does not is not.
 TEST_F(Inproc, large_messages_pass_whether_they_are_read_at_once_or_later)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZMQ_IPC_FILTER_PID, _UID and _GID: who may connect to an ipc endpoint.
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
 
 #include <grp.h>
 #include <pwd.h>
@@ -100,6 +101,19 @@ TEST_F(IpcFilter, can_be_taken_back)
     peer.connect(address);
     peer.send("admitted");
     EXPECT_EQ("admitted", bound.recv());
+}
+
+TEST_F(IpcFilter, is_that_of_the_time_of_the_bind)
+{
+    test_socket bound(context_, ZMQ_PULL);
+    const std::string open = bound.bind_and_resolve(fresh_bind_address(transport::ipc));
+    for (const filter& one : {other_pid_, other_uid_, other_gid_}) {
+        bound.set(one.option, one.value);
+        const std::string closed = bound.bind_and_resolve(fresh_bind_address(transport::ipc));
+        EXPECT_EQ(10u, raw_peer(open).recv_at_most(10).size()) << "greeted";
+        ASSERT_EQ(0, zmq_setsockopt(bound, one.option, nullptr, 0));
+        EXPECT_EQ("", raw_peer(closed).recv_at_most(10)) << "sent away";
+    }
 }
 
 } // namespace

@@ -129,6 +129,25 @@ TEST_P(Interrupted, terminating_says_so_and_is_called_again)
 
 ZLINK_ALL_TRANSPORTS(Interrupted);
 
+TEST(InterruptedThreadSafe, every_wait_says_so)
+{
+    const interrupting_signal signal;
+    test_context context;
+    test_socket gather = test_socket::with_defaults(context, ZMQ_GATHER);
+    test_socket scatter = test_socket::with_defaults(context, ZMQ_SCATTER);
+    zmq_pollitem_t item{gather, 0, ZMQ_POLLIN, 0};
+    void* poller = zmq_poller_new();
+    zmq_poller_add(poller, gather, nullptr, ZMQ_POLLIN);
+    zmq_poller_event_t event{};
+    EXPECT_EQ(EINTR, signal.error_of([&] { return zmq_recv(gather, nullptr, 0, 0); }));
+    EXPECT_EQ(EINTR, signal.error_of([&] { return zmq_send(scatter, "x", 1, 0); }));
+    EXPECT_EQ(EINTR, signal.error_of([&] { return zmq_poll(&item, 1, -1); }));
+    EXPECT_EQ(EINTR, signal.error_of([&] { return zmq_poller_wait(poller, &event, -1); }));
+    EXPECT_EQ(EINTR, signal.error_of([&] { return zmq_poller_wait_all(poller, &event, 1, -1); }));
+    EXPECT_EQ(EINTR, signal.error_of([&] { return zmq_proxy(gather, scatter, nullptr); }));
+    zmq_poller_destroy(&poller);
+}
+
 /// SIGUSR1 is pending in this thread, which blocks it.
 class PollWithMask : public ::testing::Test {
 protected:

@@ -2,9 +2,12 @@
 // zmq_msg_*: life cycle, content, sharing and ownership of foreign memory.
 #include "support/fixture.hpp"
 
+#include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <memory>
+#include <thread>
 
 namespace zlink::test {
 namespace {
@@ -139,6 +142,30 @@ TEST(Message, copies_of_large_bodies_share_them)
     zmq_msg_close(&to);
 }
 
+TEST(Message, keeps_bodies_of_up_to_33_bytes_within_itself_and_shares_others)
+{
+    if (sizeof(void*) != 8)
+        GTEST_SKIP() << "the limit is that of 64 bits";
+    for (const std::size_t size : {0, 1, 33, 34, 1000}) {
+        SCOPED_TRACE(size);
+        zmq_msg_t from;
+        zmq_msg_t to;
+        fill(from, pattern_of(size));
+        zmq_msg_init(&to);
+        const auto* const body = static_cast<const unsigned char*>(zmq_msg_data(&from));
+        const auto* const begin = reinterpret_cast<const unsigned char*>(&from);
+        const bool within =
+            std::less_equal<>()(begin, body) && std::less<>()(body, begin + sizeof from);
+        EXPECT_EQ(size <= 33, within);
+        zmq_msg_copy(&to, &from);
+        EXPECT_EQ(size > 33, zmq_msg_data(&from) == zmq_msg_data(&to));
+        EXPECT_EQ(size > 33 ? 1 : 0, zmq_msg_get(&to, ZMQ_SHARED));
+        zmq_msg_close(&from);
+        EXPECT_EQ(size > 33 ? 1 : 0, zmq_msg_get(&to, ZMQ_SHARED)) << "though it is alone now";
+        zmq_msg_close(&to);
+    }
+}
+
 TEST(Message, survives_a_bitwise_move_of_its_structure)
 {
     for (const std::size_t size : {5, 5000}) {
@@ -251,6 +278,55 @@ TEST(ForeignMemory, is_freed_when_the_message_is_overwritten)
     EXPECT_EQ(1, memory.freed());
     zmq_msg_close(&to);
     zmq_msg_close(&from);
+    EXPECT_EQ(1, memory.freed());
+}
+
+TEST(ForeignMemory, is_freed_when_another_message_is_copied_or_received_over_it)
+{
+    foreign_memory copied_over(1000);
+    foreign_memory received_over(1000);
+    zmq_msg_t to;
+    zmq_msg_t from;
+    copied_over.wrap(to);
+    zmq_msg_init(&from);
+    zmq_msg_copy(&to, &from);
+    EXPECT_EQ(1, copied_over.freed());
+    test_context context;
+    auto [sink, source, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
+    source.send("new");
+    received_over.wrap(to);
+    EXPECT_EQ(3, zmq_msg_recv(&to, sink, 0));
+    EXPECT_EQ(1, received_over.freed());
+    zmq_msg_close(&to);
+    zmq_msg_close(&from);
+    EXPECT_EQ(1, copied_over.freed());
+    EXPECT_EQ(1, received_over.freed());
+}
+
+TEST(ForeignMemory, is_freed_once_though_threads_make_and_close_copies)
+{
+    foreign_memory memory(1000);
+    zmq_msg_t original;
+    std::array<zmq_msg_t, 4> copies;
+    memory.wrap(original);
+    std::vector<std::thread> threads;
+    for (zmq_msg_t& own : copies) {
+        zmq_msg_init(&own);
+        zmq_msg_copy(&own, &original);
+        threads.emplace_back([&memory, &own] {
+            for (int round = 0; round < 2000; ++round) {
+                zmq_msg_t copy;
+                zmq_msg_init(&copy);
+                zmq_msg_copy(&copy, &own);
+                ASSERT_EQ(memory.content(), content_of(copy));
+                zmq_msg_close(&copy);
+            }
+            zmq_msg_close(&own);
+        });
+    }
+    zmq_msg_close(&original);
+    for (std::thread& thread : threads)
+        thread.join();
     EXPECT_EQ(1, memory.freed());
 }
 
@@ -482,6 +558,42 @@ TEST(MessageProperties, do_not_exist_on_inproc)
     EXPECT_TRUE(fails_with(EINVAL, zmq_msg_gets(&message, "Socket-Type")));
     zmq_msg_close(&message);
 }
+
+class ReceivedMessage : public transport_test {};
+
+TEST_P(ReceivedMessage, gives_its_properties_to_copies_and_outlives_the_socket)
+{
+    for (const std::size_t size : {5, 5000}) {
+        zmq_msg_t received;
+        zmq_msg_t copy;
+        zmq_msg_t moved;
+        for (zmq_msg_t* message : {&received, &copy, &moved})
+            zmq_msg_init(message);
+        {
+            test_context context;
+            auto [sink, source, address] = link(context, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+            source.send_parts({pattern_of(size), "last"});
+            ASSERT_EQ(static_cast<int>(size), zmq_msg_recv(&received, sink, 0));
+            const int fd = zmq_msg_get(&received, ZMQ_SRCFD);
+            EXPECT_LE(0, fd);
+            EXPECT_EQ(std::to_string(fd), zmq_msg_gets(&received, "__fd"));
+            zmq_msg_copy(&copy, &received);
+            EXPECT_EQ(fd, zmq_msg_get(&copy, ZMQ_SRCFD));
+        }
+        for (zmq_msg_t* message : {&received, &copy}) {
+            zmq_msg_move(&moved, message);
+            EXPECT_TRUE(fails_with(EINVAL, zmq_msg_gets(message, "Socket-Type")));
+            EXPECT_EQ(0, zmq_msg_more(message));
+            zmq_msg_close(message);
+            EXPECT_STREQ("PUSH", zmq_msg_gets(&moved, "Socket-Type"));
+            EXPECT_EQ(1, zmq_msg_more(&moved));
+            EXPECT_EQ(pattern_of(size), content_of(moved));
+        }
+        zmq_msg_close(&moved);
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(ReceivedMessage);
 
 } // namespace
 } // namespace zlink::test

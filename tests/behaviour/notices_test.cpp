@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages about connections: ZMQ_HELLO_MSG, ZMQ_DISCONNECT_MSG, ZMQ_HICCUP_MSG, ZMQ_ROUTER_NOTIFY.
-#include <arpa/inet.h>
-#include <cstring>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
+#ifndef ZMQ_BUILD_DRAFT_API
 #define ZMQ_BUILD_DRAFT_API
+#endif
+#include "support/draft.hpp"
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 namespace zlink::test {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 
 configuration with(int option, const std::string& value)
 {
@@ -23,51 +23,6 @@ configuration with(int option, int value)
 {
     return [=](test_socket& socket) { socket.set(option, value); };
 }
-
-/// A peer that speaks ZMTP by hand, to stop where no library would.
-class raw_dealer {
-public:
-    /// Connects and does the handshake under the routing id `id` (up to 100 bytes).
-    raw_dealer(const std::string& address, const std::string& id)
-    {
-        sockaddr_in to{};
-        to.sin_family = AF_INET;
-        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        to.sin_port =
-            htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
-        if (::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0)
-            throw call_failed("connect");
-        std::string greeting(64, '\0');
-        greeting.replace(0, 10, std::string("\xff\0\0\0\0\0\0\0\1\x7f", 10));
-        greeting[10] = 3;
-        greeting.replace(12, 4, "NULL");
-        send(greeting);
-        std::string ready("\5READY\13Socket-Type\0\0\0\6DEALER\10Identity\0\0\0", 40);
-        ready += static_cast<char>(id.size()) + id;
-        send(std::string(1, '\4') + static_cast<char>(ready.size()) + ready);
-        read(64);
-        const std::string header = read(2);
-        read(static_cast<unsigned char>(header[1]));
-    }
-    ~raw_dealer() { ::close(fd_); }
-    raw_dealer(const raw_dealer&) = delete;
-    raw_dealer& operator=(const raw_dealer&) = delete;
-
-    void send(const std::string& bytes)
-    {
-        EXPECT_EQ(static_cast<ssize_t>(bytes.size()),
-                  ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL));
-    }
-    std::string read(std::size_t size)
-    {
-        std::string bytes(size, '\0');
-        EXPECT_EQ(static_cast<ssize_t>(size), ::recv(fd_, bytes.data(), size, MSG_WAITALL));
-        return bytes;
-    }
-
-private:
-    int fd_ = ::socket(AF_INET, SOCK_STREAM, 0);
-};
 
 // --- ZMQ_HELLO_MSG ---------------------------------------------------------------------------
 
@@ -495,9 +450,11 @@ TEST_F(VanishingPeer, takes_its_unfinished_message_along)
     router.set(ZMQ_DISCONNECT_MSG, "gone");
     const std::string address = router.bind_and_resolve("tcp://127.0.0.1:*");
     {
-        raw_dealer dealer(address, "raw");
+        const raw_peer dealer(address);
+        zmtp::shake_hands(dealer, "DEALER", 1, zmtp::property("Identity", "raw"));
         EXPECT_EQ((parts{"raw", ""}), router.recv_parts());
-        dealer.send(std::string("\0\5whole\1\5begun\1\4more\0\x7fthe last part is cut", 42));
+        dealer.send(zmtp::frame("whole") + zmtp::frame("begun", zmtp::more) +
+                    zmtp::frame("more", zmtp::more) + "\0\x7fthe last part is cut"s);
         EXPECT_EQ((parts{"raw", "whole"}), router.recv_parts());
     }
     EXPECT_EQ((parts{"raw", ""}), router.recv_parts());
@@ -527,6 +484,127 @@ TEST(InprocNotify, has_no_connections_to_tell_of)
     dealer.close();
     EXPECT_FALSE(router.readable(quiet_window));
 }
+
+// --- all of them ----------------------------------------------------------------------------
+
+class NoticeEndpoints : public transport_test {};
+
+TEST_P(NoticeEndpoints, tell_a_router_what_it_wanted_to_know_when_they_were_made)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    const std::string silent = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_CONNECT);
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string telling = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    router.set(ZMQ_ROUTER_NOTIFY, 0);
+    router.set(ZMQ_DISCONNECT_MSG, "");
+    for (const std::string& address : {silent, telling}) {
+        test_socket dealer(context_, ZMQ_DEALER);
+        dealer.set(ZMQ_ROUTING_ID, "d");
+        dealer.set(ZMQ_LINGER, -1);
+        dealer.connect(address);
+        if (address == telling) {
+            EXPECT_EQ((parts{"d", ""}), router.recv_parts());
+        }
+        dealer.send("x");
+        EXPECT_EQ((parts{"d", "x"}), router.recv_parts());
+        dealer.close();
+        if (address == telling) {
+            EXPECT_EQ((parts{"d", "gone"}), router.recv_parts());
+        }
+        EXPECT_FALSE(router.readable(quiet_window));
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(NoticeEndpoints);
+
+TEST(NoticesOnTheWire, are_hello_and_nothing_else)
+{
+    test_context context;
+    const raw_listener listener;
+    test_socket dealer(context, ZMQ_DEALER);
+    dealer.set(ZMQ_RECONNECT_IVL, 5);
+    dealer.set(ZMQ_HELLO_MSG, "HELLO");
+    dealer.set(ZMQ_HICCUP_MSG, "hiccup");
+    dealer.connect(listener.endpoint());
+    test_socket router(context, ZMQ_ROUTER);
+    router.set(ZMQ_HELLO_MSG, "HELLO");
+    router.set(ZMQ_DISCONNECT_MSG, "gone");
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_CONNECT | ZMQ_NOTIFY_DISCONNECT);
+    const std::string address = router.bind_and_resolve("tcp://127.0.0.1:*");
+    for (int round = 0; round < 2; ++round)
+        for (const raw_peer& peer : {listener.accept(), raw_peer(address)}) {
+            zmtp::shake_hands(peer, "DEALER");
+            EXPECT_EQ("\0\5HELLO"s, zmtp::recv_frame(peer));
+            peer.send(zmtp::ping());
+            EXPECT_EQ(zmtp::pong(), zmtp::recv_frame(peer));
+        }
+    EXPECT_EQ("hiccup", dealer.recv());
+}
+
+/// CLIENT and SERVER, and PEER.
+class NoticesOfDrafts : public transport_test {};
+
+TEST_P(NoticesOfDrafts, hello_is_said_by_both_sides)
+{
+    for (const auto& [bound_type, peer_type] :
+         {std::pair{ZMQ_SERVER, ZMQ_CLIENT}, {ZMQ_PEER, ZMQ_PEER}}) {
+        auto [bound, peer, address] =
+            link(context_, GetParam(), bound_type, peer_type, with(ZMQ_HELLO_MSG, "from bound"),
+                 with(ZMQ_HELLO_MSG, "from peer"));
+        draft_message greeting;
+        receive(bound, greeting);
+        EXPECT_EQ("from peer", greeting.body());
+        EXPECT_EQ("from bound", peer.recv());
+        EXPECT_EQ(5, send_to(bound, greeting.routing_id(), "reply"));
+        EXPECT_EQ("reply", peer.recv());
+    }
+}
+
+TEST_P(NoticesOfDrafts, disconnect_is_the_last_message_of_a_peer_that_has_gone)
+{
+    for (const auto& [bound_type, peer_type] :
+         {std::pair{ZMQ_SERVER, ZMQ_CLIENT}, {ZMQ_PEER, ZMQ_PEER}}) {
+        auto [bound, peer, address] =
+            link(context_, GetParam(), bound_type, peer_type, with(ZMQ_DISCONNECT_MSG, "gone"),
+                 with(ZMQ_HELLO_MSG, "hello"));
+        draft_message first;
+        receive(bound, first);
+        EXPECT_EQ("hello", first.body());
+        peer.close();
+        draft_message last;
+        receive(bound, last);
+        EXPECT_EQ("gone", last.body());
+        EXPECT_EQ(first.routing_id(), last.routing_id());
+        EXPECT_FALSE(bound.readable(quiet_window));
+    }
+}
+
+ZLINK_ALL_TRANSPORTS(NoticesOfDrafts);
+
+class HiccupOfDrafts : public transport_test {};
+
+TEST_P(HiccupOfDrafts, tells_of_a_connection_that_is_made_again)
+{
+    for (const auto& [bound_type, peer_type] :
+         {std::pair{ZMQ_SERVER, ZMQ_CLIENT}, {ZMQ_PEER, ZMQ_PEER}}) {
+        const std::string address = known_address(GetParam());
+        test_socket peer(context_, peer_type);
+        peer.set(ZMQ_RECONNECT_IVL, 5);
+        peer.set(ZMQ_HELLO_MSG, "hello");
+        peer.set(ZMQ_HICCUP_MSG, "hiccup");
+        peer.connect(address);
+        for (int round = 0; round < 2; ++round) {
+            test_socket bound(context_, bound_type);
+            bound.bind(address);
+            EXPECT_EQ("hello", bound.recv());
+            bound.close();
+            EXPECT_EQ("hiccup", peer.recv());
+        }
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(HiccupOfDrafts);
 
 } // namespace
 } // namespace zlink::test

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Socket options: defaults, ranges, and the rules for the length of values.
+// Socket options: defaults, ranges, the rules for the length of values, and from when on they
+// count.
 #include "support/fixture.hpp"
+#include "support/zmtp.hpp"
 
 #include <array>
 #include <climits>
@@ -8,6 +10,8 @@
 
 namespace zlink::test {
 namespace {
+
+using namespace std::chrono_literals;
 
 int set_int(void* socket, int option, int value)
 {
@@ -194,6 +198,16 @@ TEST_F(Options, some_ints_accept_larger_buffers)
     }
 }
 
+TEST_F(Options, some_ints_zero_the_room_that_they_do_not_need)
+{
+    for (const int option : {ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_THREAD_SAFE}) {
+        std::size_t size = 20;
+        EXPECT_EQ(0, get_raw(option, size));
+        EXPECT_EQ(std::string(16, '\0'), std::string(room_.data() + 4, 16)) << option;
+        EXPECT_EQ('#', room_[20]) << option;
+    }
+}
+
 TEST_F(Options, that_are_read_only_cannot_be_set)
 {
     for (const int option : {ZMQ_TYPE, ZMQ_RCVMORE, ZMQ_FD, ZMQ_EVENTS, ZMQ_LAST_ENDPOINT,
@@ -356,11 +370,8 @@ TEST_F(Options, connect_routing_id_must_not_be_empty)
 TEST(OptionEffects, a_part_above_maxmsgsize_closes_the_connection)
 {
     test_context context;
-    auto [bound, peer, address] =
-        link(context, transport::tcp, ZMQ_PULL, ZMQ_PUSH, [](test_socket& socket) {
-            const std::int64_t limit_bytes = 100;
-            zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &limit_bytes, sizeof limit_bytes);
-        });
+    auto [bound, peer, address] = link(context, transport::tcp, ZMQ_PULL, ZMQ_PUSH,
+                                       [](test_socket& socket) { limit_messages(socket, 100); });
     peer.send(std::string(100, 'a'));
     EXPECT_EQ(100u, bound.recv().size());
     peer.send(std::string(101, 'b'));
@@ -374,13 +385,21 @@ TEST(OptionEffects, a_part_above_maxmsgsize_closes_the_connection)
 TEST(OptionEffects, maxmsgsize_does_not_limit_inproc)
 {
     test_context context;
-    auto [bound, peer, address] =
-        link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH, [](test_socket& socket) {
-            const std::int64_t limit_bytes = 100;
-            zmq_setsockopt(socket, ZMQ_MAXMSGSIZE, &limit_bytes, sizeof limit_bytes);
-        });
+    auto [bound, peer, address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH,
+                                       [](test_socket& socket) { limit_messages(socket, 100); });
     peer.send(std::string(5000, 'a'));
     EXPECT_EQ(5000u, bound.recv().size());
+}
+
+TEST(OptionEffects, maxmsgsize_limits_what_comes_in_only_and_not_if_it_is_negative)
+{
+    test_context context;
+    auto [bound, peer, address] = link(
+        context, transport::tcp, ZMQ_PULL, ZMQ_PUSH,
+        [](test_socket& socket) { limit_messages(socket, -5); },
+        [](test_socket& socket) { limit_messages(socket, 100); });
+    peer.send(std::string(1'000'000, 'a'));
+    EXPECT_EQ(1'000'000u, bound.recv().size());
 }
 
 TEST(OptionEffects, traffic_flows_with_all_tcp_options_set)
@@ -402,6 +421,178 @@ TEST(OptionEffects, traffic_flows_with_all_tcp_options_set)
         link(context, transport::tcp, ZMQ_PULL, ZMQ_PUSH, configure, configure);
     peer.send(std::string(100'000, 'x'));
     EXPECT_EQ(100'000u, bound.recv().size());
+}
+
+/// What an endpoint does is decided when it is made: neither a listener nor a connection, nor one
+/// that is made again, takes notice of what is set later.
+class EndpointOptions : public transport_test {
+protected:
+    std::string bind(test_socket& socket)
+    {
+        return socket.bind_and_resolve(fresh_bind_address(GetParam()));
+    }
+    test_socket connected(int type, const std::string& address, const configuration& configure = {})
+    {
+        test_socket socket(context_, type);
+        socket.set(ZMQ_RECONNECT_IVL, 5);
+        if (configure)
+            configure(socket);
+        socket.connect(address);
+        return socket;
+    }
+};
+
+TEST_P(EndpointOptions, the_routing_id_of_a_bound_socket)
+{
+    test_socket dealer(context_, ZMQ_DEALER);
+    for (const char* id : {"first", "second"}) {
+        dealer.set(ZMQ_ROUTING_ID, id);
+        const std::string address = bind(dealer);
+        dealer.set(ZMQ_ROUTING_ID, "set later");
+        test_socket router = connected(ZMQ_ROUTER, address);
+        ASSERT_TRUE(dealer.writable());
+        dealer.send("x");
+        EXPECT_EQ((parts{id, "x"}), router.recv_parts());
+        router.close();
+        EXPECT_TRUE(wait_until([&] { return (dealer.events() & ZMQ_POLLOUT) == 0; }));
+    }
+}
+
+TEST_P(EndpointOptions, the_routing_id_of_a_connecting_socket)
+{
+    const std::string address = known_address(GetParam());
+    test_socket dealer = connected(ZMQ_DEALER, address, [](test_socket& socket) {
+        socket.set(ZMQ_ROUTING_ID, "of the connect");
+    });
+    dealer.set(ZMQ_ROUTING_ID, "set later");
+    for (int connection = 0; connection < (GetParam() == transport::inproc ? 1 : 2); ++connection) {
+        test_socket router(context_, ZMQ_ROUTER);
+        ASSERT_TRUE(wait_until([&] { return zmq_bind(router, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] {
+            dealer.try_send("x");
+            return router.readable(2ms);
+        }));
+        EXPECT_EQ((parts{"of the connect", "x"}), router.recv_parts());
+    }
+}
+
+TEST_P(EndpointOptions, conflation)
+{
+    test_socket sink(context_, ZMQ_PULL);
+    const std::string address = bind(sink);
+    test_socket source = connected(ZMQ_PUSH, address);
+    sink.set(ZMQ_CONFLATE, 1);
+    source.set(ZMQ_CONFLATE, 1);
+    test_socket newcomer = connected(ZMQ_PUSH, address);
+    for (test_socket* sender : {&source, &newcomer}) {
+        for (int index = 0; index < 100; ++index)
+            sender->send(std::to_string(index));
+        for (int index = 0; index < 100; ++index)
+            EXPECT_EQ(std::to_string(index), sink.recv());
+    }
+}
+
+ZLINK_ALL_TRANSPORTS(EndpointOptions);
+
+class ConnectionOptions : public EndpointOptions {};
+
+TEST_P(ConnectionOptions, the_largest_message)
+{
+    test_socket sink(context_, ZMQ_PULL);
+    limit_messages(sink, 100);
+    const std::string narrow = bind(sink);
+    limit_messages(sink, -1);
+    const std::string wide = bind(sink);
+    limit_messages(sink, 10);
+    connected(ZMQ_PUSH, narrow).send(std::string(101, 'x'));
+    EXPECT_FALSE(sink.readable(quiet_window));
+    for (const std::string& address : {narrow, wide}) {
+        const std::size_t size = address == wide ? 1'000 : 100;
+        test_socket source = connected(ZMQ_PUSH, address);
+        source.send(std::string(size, 'x'));
+        EXPECT_EQ(size, sink.recv().size());
+    }
+}
+
+TEST_P(ConnectionOptions, whether_messages_wait_for_a_peer)
+{
+    test_socket queues = connected(ZMQ_PUSH, known_address(GetParam()));
+    queues.set(ZMQ_IMMEDIATE, 1);
+    EXPECT_TRUE(queues.try_send("x"));
+    test_socket waits = connected(ZMQ_PUSH, known_address(GetParam()),
+                                  [](test_socket& socket) { socket.set(ZMQ_IMMEDIATE, 1); });
+    waits.set(ZMQ_IMMEDIATE, 0);
+    EXPECT_FALSE(waits.try_send("x"));
+}
+
+TEST_P(ConnectionOptions, the_time_for_the_handshake)
+{
+    test_socket socket(context_, ZMQ_PULL);
+    socket.set(ZMQ_HANDSHAKE_IVL, 20);
+    const std::string hurried = bind(socket);
+    socket.set(ZMQ_HANDSHAKE_IVL, 0);
+    const std::string patient = bind(socket);
+    socket.set(ZMQ_HANDSHAKE_IVL, 20);
+    const raw_peer waits(patient);
+    const raw_peer ends(hurried);
+    EXPECT_EQ(10u, ends.recv_at_most(10).size());
+    EXPECT_TRUE(ends.ended());
+    EXPECT_EQ(10u, waits.recv_at_most(10).size());
+    EXPECT_FALSE(waits.ended(quiet_window));
+}
+
+/// A connection to a PULL socket that has shaken hands.
+raw_peer raw_push(const std::string& address)
+{
+    raw_peer peer(address);
+    zmtp::shake_hands(peer, "PUSH");
+    return peer;
+}
+
+TEST_P(ConnectionOptions, heartbeats)
+{
+    test_socket socket(context_, ZMQ_PULL);
+    const std::string silent = bind(socket);
+    const raw_peer accepted_before = raw_push(silent);
+    socket.set(ZMQ_HEARTBEAT_IVL, 10);
+    const std::string beating = bind(socket);
+    socket.set(ZMQ_HEARTBEAT_IVL, 0);
+    const raw_peer accepted_after = raw_push(silent);
+    EXPECT_EQ(zmtp::ping(), zmtp::recv_frame(raw_push(beating)));
+    EXPECT_EQ("", accepted_before.recv_at_most(1, quiet_window));
+    EXPECT_EQ("", accepted_after.recv_at_most(1, 0ms));
+}
+
+ZLINK_WIRE_TRANSPORTS(ConnectionOptions);
+
+TEST(ConnectingOptions, the_interval_between_attempts_is_that_of_the_connect)
+{
+    test_context context;
+    for (const auto& [at_connect, later] : {std::pair{5, -1}, {-1, 5}}) {
+        const raw_listener listener;
+        test_socket socket(context, ZMQ_PUSH);
+        socket.set(ZMQ_RECONNECT_IVL, at_connect);
+        socket.connect(listener.endpoint());
+        socket.set(ZMQ_RECONNECT_IVL, later);
+        ASSERT_TRUE(listener.try_accept()); // and closed at once
+        EXPECT_EQ(at_connect > 0, listener.has_caller(at_connect > 0 ? patience : quiet_window));
+    }
+}
+
+// The genuine library ends the process when a proxy hangs up at once.
+TEST(ZlinkOnlyConnectingOptions, the_proxy_is_that_of_the_connect)
+{
+    test_context context;
+    const raw_listener proxy;
+    const raw_listener other;
+    test_socket socket(context, ZMQ_PUSH);
+    socket.set(ZMQ_RECONNECT_IVL, 5);
+    socket.set(ZMQ_SOCKS_PROXY, proxy.host_port());
+    socket.connect("tcp://127.0.0.1:1");
+    socket.set(ZMQ_SOCKS_PROXY, other.host_port());
+    for (int attempt = 0; attempt < 3; ++attempt)
+        ASSERT_TRUE(proxy.try_accept()); // and closed at once
+    EXPECT_FALSE(other.has_caller(0ms));
 }
 
 } // namespace

@@ -9,31 +9,12 @@
 
 #include "support/fixture.hpp"
 #include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 namespace zlink::test {
 namespace {
 
 using property_list = std::vector<std::pair<std::string, std::string>>;
-
-std::string greeting()
-{
-    std::string bytes = std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\1NULL", 16);
-    bytes.resize(64);
-    return bytes;
-}
-
-std::string ready(const property_list& properties)
-{
-    std::string body = "\5READY";
-    for (const auto& [name, value] : properties) {
-        body += static_cast<char>(name.size());
-        body += name;
-        for (int shift = 24; shift >= 0; shift -= 8)
-            body += static_cast<char>(value.size() >> shift & 0xff);
-        body += value;
-    }
-    return std::string{'\4', static_cast<char>(body.size())} + body;
-}
 
 /// A message that a peer with these properties sends to a PULL socket.
 class peer_properties : public ::testing::Test {
@@ -42,7 +23,11 @@ protected:
 
     void receive_from(raw_peer& peer, const property_list& properties)
     {
-        peer.send(greeting() + ready(properties) + std::string("\0\5hello", 7));
+        std::string announced;
+        for (const auto& [name, value] : properties)
+            announced += zmtp::property(name, value);
+        zmtp::play(peer,
+                   {zmtp::greeting(), zmtp::command("READY", announced), zmtp::frame("hello")});
         ASSERT_EQ(zmq_msg_recv(&message_, pull_, 0), 5);
     }
 
@@ -82,6 +67,23 @@ TEST_F(peer_properties, are_found_by_their_exact_names)
     EXPECT_EQ(get("Peer-Address"), "127.0.0.1");
 }
 
+TEST_F(peer_properties, are_kept_with_and_without_a_meaning)
+{
+    raw_peer peer(address_);
+    receive_from(peer, {{"Identity", "name"}, {"Resource", "/part"}, {"Socket-Type", "PUSH"}});
+    EXPECT_EQ(get("Identity"), "name");
+    EXPECT_EQ(get("Resource"), "/part");
+    EXPECT_EQ(get("Socket-Type"), "PUSH");
+}
+
+TEST_F(peer_properties, need_not_tell_the_type)
+{
+    raw_peer peer(address_);
+    receive_from(peer, {{"socket-type", "SUB"}});
+    EXPECT_EQ(get("Socket-Type"), "(none)");
+    EXPECT_EQ(get("socket-type"), "SUB");
+}
+
 TEST_F(peer_properties, belong_to_the_peer_of_the_message)
 {
     raw_peer first(address_);
@@ -90,7 +92,7 @@ TEST_F(peer_properties, belong_to_the_peer_of_the_message)
     raw_peer second(address_);
     receive_from(second, {{"Socket-Type", "PUSH"}, {"X-Name", "second"}});
     EXPECT_EQ(get("X-Name"), "second");
-    first.send(std::string("\0\5again", 7));
+    first.send(zmtp::frame("again"));
     ASSERT_EQ(zmq_msg_recv(&message_, pull_, 0), 5);
     EXPECT_EQ(get("X-Name"), "first");
 }

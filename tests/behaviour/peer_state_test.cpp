@@ -75,5 +75,16 @@ TEST_P(PeerState, a_message_to_a_peer_that_leaves_in_the_middle_is_dropped)
 
 ZLINK_ALL_TRANSPORTS(PeerState);
 
+TEST(PeerStateTypes, are_routers_only)
+{
+    test_context context;
+    for (int type = ZMQ_PAIR; type <= ZMQ_CHANNEL; ++type) {
+        test_socket socket(context, type);
+        EXPECT_TRUE(fails_with(type == ZMQ_ROUTER ? EHOSTUNREACH : ENOTSUP,
+                               zmq_socket_get_peer_state(socket, "peer", 4)))
+            << type;
+    }
+}
+
 } // namespace
 } // namespace zlink::test

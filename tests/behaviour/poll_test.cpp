@@ -2,6 +2,9 @@
 // zmq_poll over sockets and file descriptors.
 #include "support/descriptors.hpp"
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
+
+#include <sys/socket.h>
 
 #include <array>
 #include <atomic>
@@ -265,6 +268,59 @@ TEST(PollArguments, an_item_without_events_never_triggers)
     EXPECT_EQ(0, zmq_poll(&item, 1, 10));
 }
 
+TEST(PollArguments, the_descriptor_beside_a_socket_means_nothing)
+{
+    test_context context;
+    auto [bound, peer, address] = connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
+    const descriptor_pair ready;
+    const descriptor_pair quiet;
+    ready.write();
+    for (const bool message : {false, true}) {
+        if (message)
+            peer.send("x");
+        for (const int fd : {-1, ready.reader(), 1'000'000})
+            for (const int count : {1, 2}) {
+                std::array<zmq_pollitem_t, 2> items{
+                    {{bound, fd, ZMQ_POLLIN, 0}, {nullptr, quiet.reader(), ZMQ_POLLIN, 0}}};
+                EXPECT_EQ(message ? 1 : 0, zmq_poll(items.data(), count, message ? 1000 : 0)) << fd;
+                EXPECT_EQ(message ? ZMQ_POLLIN : 0, items[0].revents) << fd;
+            }
+    }
+}
+
+TEST(PollResults, of_sockets_are_reading_and_writing_only)
+{
+    test_context context;
+    auto [bound, peer, address] = connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("x");
+    ASSERT_TRUE(bound.readable());
+    constexpr short all = ZMQ_POLLIN | ZMQ_POLLOUT | ZMQ_POLLERR | ZMQ_POLLPRI;
+    EXPECT_EQ(ZMQ_POLLIN | ZMQ_POLLOUT, poll_socket(bound, all, patience));
+    EXPECT_EQ(0, poll_socket(bound, ZMQ_POLLERR | ZMQ_POLLPRI, std::chrono::milliseconds(5)));
+}
+
+TEST(PollResults, are_set_anew_for_every_item)
+{
+    test_context context;
+    auto [bound, peer, address] = connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
+    const descriptor_pair quiet;
+    const std::array<zmq_pollitem_t, 4> before{{{bound, 0, 0, 77},
+                                                {nullptr, quiet.reader(), ZMQ_POLLIN, 77},
+                                                {nullptr, quiet.reader(), 0, 77},
+                                                {bound, 0, ZMQ_POLLIN, 77}}};
+    for (const int ready : {0, 1}) {
+        if (ready)
+            peer.send("x");
+        for (const long timeout_ms : {0, 5}) {
+            auto items = before;
+            ASSERT_EQ(ready, zmq_poll(items.data(), 4, timeout_ms + ready * patience.count()));
+            for (int index = 0; index < 3; ++index)
+                EXPECT_EQ(0, items[index].revents) << index;
+            EXPECT_EQ(ready ? ZMQ_POLLIN : 0, items[3].revents);
+        }
+    }
+}
+
 TEST(PollTimeout, elapses)
 {
     test_context context;
@@ -286,6 +342,36 @@ TEST(PollDescriptors, report_reading_writing_and_hanging_up)
     item = {nullptr, 1'000'000, ZMQ_POLLIN, 0};
     EXPECT_EQ(1, zmq_poll(&item, 1, 0));
     EXPECT_EQ(ZMQ_POLLERR, item.revents);
+}
+
+TEST(PollDescriptors, report_what_is_wrong_though_nothing_was_asked_for)
+{
+    descriptor_pair descriptors;
+    descriptors.write();
+    zmq_pollitem_t item{nullptr, descriptors.reader(), 0, 0};
+    EXPECT_EQ(0, zmq_poll(&item, 1, 0));
+    descriptors.hang_up();
+    EXPECT_EQ(1, zmq_poll(&item, 1, 0));
+    EXPECT_EQ(ZMQ_POLLERR, item.revents);
+    item = {nullptr, descriptors.reader(), ZMQ_POLLIN | ZMQ_POLLOUT, 0};
+    EXPECT_EQ(1, zmq_poll(&item, 1, 0));
+    EXPECT_EQ(ZMQ_POLLIN | ZMQ_POLLOUT | ZMQ_POLLERR, item.revents);
+    item = {nullptr, 1'000'000, 0, 0};
+    EXPECT_EQ(1, zmq_poll(&item, 1, 0));
+    EXPECT_EQ(ZMQ_POLLERR, item.revents);
+}
+
+TEST(PollDescriptors, report_urgent_data)
+{
+    const raw_listener listener;
+    const raw_peer sender(listener.endpoint());
+    const raw_peer receiver = listener.accept();
+    zmq_pollitem_t item{nullptr, receiver.fd(), ZMQ_POLLPRI, 0};
+    sender.send("x");
+    EXPECT_EQ(0, zmq_poll(&item, 1, 5));
+    ASSERT_EQ(1, ::send(sender.fd(), "!", 1, MSG_OOB));
+    EXPECT_EQ(1, zmq_poll(&item, 1, patience.count()));
+    EXPECT_EQ(ZMQ_POLLPRI, item.revents);
 }
 
 TEST(PollOut, is_set_from_the_start_for_types_that_drop)

@@ -383,5 +383,18 @@ TEST(PollerArguments, a_closed_socket_is_reported_and_can_be_taken_out)
     EXPECT_TRUE(fails_with(ENOTSOCK, zmq_poller_remove(poller, handle)));
 }
 
+TEST(PollerEvents, are_all_blank_when_nothing_came)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PULL);
+    test_poller poller;
+    ASSERT_EQ(0, zmq_poller_add(poller, socket, nullptr, ZMQ_POLLIN));
+    std::array<zmq_poller_event_t, 3> events;
+    events.fill({&context, 77, &context, 77});
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_poller_wait_all(poller, events.data(), 3, 5)));
+    for (const zmq_poller_event_t& event : events)
+        EXPECT_TRUE(blank(event));
+}
+
 } // namespace
 } // namespace zlink::test

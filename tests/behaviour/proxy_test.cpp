@@ -320,5 +320,86 @@ TEST_F(ProxyControl, devices_are_proxies)
     }
 }
 
+TEST_F(ProxyControl, a_full_direction_lets_the_other_have_its_turn)
+{
+    const configuration unlimited = [](test_socket& socket) {
+        socket.set(ZMQ_SNDHWM, 0);
+        socket.set(ZMQ_RCVHWM, 0);
+    };
+    const auto linked = [&](int bound, int peer) {
+        return link(context_, transport::inproc, bound, peer, unlimited, unlimited);
+    };
+    auto [front, left, front_address] = linked(ZMQ_PAIR, ZMQ_PAIR);
+    auto [back, right, back_address] = linked(ZMQ_PAIR, ZMQ_PAIR);
+    auto [capture, listener, capture_address] = linked(ZMQ_PUSH, ZMQ_PULL);
+    constexpr int most_in_a_row = 1000;
+    constexpr int count = 3 * most_in_a_row;
+    for (test_socket* sender : {&left, &right})
+        for (int index = 0; index < count; ++index)
+            sender->send(sender == &left ? "left" : "right");
+    proxy_reins reins(context_);
+    auto ended = std::async(std::launch::async, [&, &f = front, &b = back, &c = capture] {
+        return zmq_proxy_steerable(f, b, c, reins.control());
+    });
+    int in_a_row = 0;
+    std::string before;
+    for (int index = 0; index < 2 * count; ++index) {
+        const std::string message = listener.recv();
+        in_a_row = message == before ? in_a_row + 1 : 1;
+        before = message;
+        if (in_a_row > most_in_a_row)
+            break;
+    }
+    EXPECT_GE(most_in_a_row, in_a_row);
+    reins.tell("TERMINATE");
+    EXPECT_EQ(0, ended.get());
+}
+
+TEST_F(ProxyControl, a_full_capture_is_waited_for)
+{
+    constexpr int count = 10;
+    running_proxy proxy(context_, transport::inproc, {ZMQ_PULL, ZMQ_PUSH, ZMQ_PUSH, ZMQ_PAIR, 1});
+    test_socket source = connected(context_, ZMQ_PUSH, proxy.front_address);
+    test_socket sink = connected(context_, ZMQ_PULL, proxy.back_address);
+    for (int index = 0; index < count; ++index)
+        source.send(std::to_string(index));
+    int passed = 0;
+    while (sink.readable(quiet_window))
+        EXPECT_EQ(std::to_string(passed++), sink.recv());
+    EXPECT_GE(1, passed);
+    test_socket listener = connected(context_, ZMQ_PULL, proxy.capture_address);
+    for (int index = 0; index < count; ++index)
+        EXPECT_EQ(std::to_string(index), listener.recv());
+    for (int index = passed; index < count; ++index)
+        EXPECT_EQ(std::to_string(index), sink.recv());
+    EXPECT_EQ(0, proxy.end());
+}
+
+TEST_F(ProxyControl, may_be_missing)
+{
+    auto [front, source, front_address] = link(context_, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
+    auto [back, sink, back_address] = link(context_, transport::inproc, ZMQ_PUSH, ZMQ_PULL);
+    auto ended = std::async(std::launch::async, [&f = front, &b = back] {
+        return zmq_proxy_steerable(f, b, nullptr, nullptr) == -1 ? zmq_errno() : 0;
+    });
+    source.send("x");
+    EXPECT_EQ("x", sink.recv());
+    zmq_ctx_shutdown(context_);
+    EXPECT_EQ(ETERM, ended.get());
+}
+
+TEST_F(ProxyControl, a_proxy_that_pauses_can_be_ended_and_leaves_what_it_has_not_moved)
+{
+    running_proxy proxy(context_, transport::inproc, {ZMQ_PULL, ZMQ_PUSH});
+    test_socket source = connected(context_, ZMQ_PUSH, proxy.front_address);
+    test_socket sink = connected(context_, ZMQ_PULL, proxy.back_address);
+    proxy.reins().send("PAUSE");
+    proxy.statistics(); // it has been told
+    source.send("x");
+    EXPECT_EQ(0, proxy.end());
+    EXPECT_EQ("x", proxy.front().recv());
+    EXPECT_FALSE(sink.readable(0ms));
+}
+
 } // namespace
 } // namespace zlink::test

@@ -286,5 +286,32 @@ TEST_F(RadioDishUdp, connects_only_radios_and_binds_only_dishes)
     EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_connect(dish_, "udp://127.0.0.1:5555")));
 }
 
+TEST(RadioDishMulticast, reaches_every_member_on_the_interface_named)
+{
+    test_context context;
+    std::vector<test_socket> dishes;
+    std::string endpoint = "udp://lo;239.192.7.11:*";
+    for (int index = 0; index < 2; ++index) {
+        dishes.emplace_back(context, ZMQ_DISH);
+        ASSERT_EQ(0, zmq_join(dishes.back(), "TV"));
+        endpoint = dishes.back().bind_and_resolve(endpoint);
+    }
+    EXPECT_EQ(0u, endpoint.find("udp://lo;239.192.7.11:")) << endpoint;
+    test_socket radio(context, ZMQ_RADIO);
+    radio.connect(endpoint);
+    for (test_socket& dish : dishes)
+        ASSERT_TRUE(wait_until([&] {
+            send_in(radio, "Movies", "nobody's");
+            send_in(radio, "TV", "everybody's");
+            return dish.readable(std::chrono::milliseconds(20));
+        }));
+    for (test_socket& dish : dishes) {
+        draft_message message;
+        receive(dish, message);
+        EXPECT_EQ("everybody's", message.body());
+        EXPECT_EQ("TV", message.group());
+    }
+}
+
 } // namespace
 } // namespace zlink::test

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ZMQ_RECONNECT_STOP, ZMQ_HANDSHAKE_IVL and the intervals between attempts.
-#define ZMQ_BUILD_DRAFT_API 1
-#include "support/fixture.hpp"
-
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
+#include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 namespace zlink::test {
 namespace {
@@ -107,6 +109,18 @@ TEST_F(ReconnectStop, after_zmq_disconnect)
     context_.term();
 }
 
+TEST_F(ReconnectStop, after_zmq_disconnect_only_if_that_was_wanted_at_the_connect)
+{
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    stop_when(ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
+    socket_.send("still delivered");
+    socket_.disconnect(address);
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_EQ("still delivered", late.recv());
+}
+
 TEST_F(ReconnectStop, zmq_disconnect_still_finishes_what_is_connected)
 {
     stop_when(ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
@@ -183,6 +197,28 @@ TEST(ReconnectIntervals, of_nothing_mean_no_reconnection)
         EXPECT_FALSE(listener.try_accept(quiet_window));
         // The endpoint is there still, and takes messages.
         EXPECT_TRUE(socket.try_send("kept"));
+    }
+}
+
+// Release 4.3.5 of the original takes nothing any more once there was a connection.
+TEST(ZlinkOnlyReconnectIntervals, of_nothing_leave_a_pipe_with_its_usual_limit)
+{
+    test_context context;
+    for (const int none : {0, -1}) {
+        test_socket socket(context, ZMQ_PUSH);
+        socket.set(ZMQ_RECONNECT_IVL, none);
+        socket.set(ZMQ_SNDHWM, 5);
+        listening_post post(context, socket);
+        const raw_listener listener;
+        socket.connect(listener.endpoint());
+        {
+            const raw_peer peer = listener.accept();
+            zmtp::shake_hands(peer, "PULL");
+        }
+        while (post.next().event != ZMQ_EVENT_DISCONNECTED) {
+        }
+        EXPECT_TRUE(post.quiet());
+        EXPECT_EQ(5, socket.send_until_full("x", 100));
     }
 }
 

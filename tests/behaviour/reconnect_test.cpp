@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Peers that come late, go away and come back; unbind and disconnect.
-#include "support/fixture.hpp"
+#include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <array>
+#include <set>
 
 namespace zlink::test {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 
 void reconnect_quickly(test_socket& socket)
 {
@@ -133,16 +136,6 @@ TEST_P(Reconnect, several_clients_find_a_restarted_server)
 
 ZLINK_WIRE_TRANSPORTS(Reconnect);
 
-void shake_hands_as_pull(raw_peer& peer)
-{
-    std::string greeting(64, '\0');
-    greeting.replace(0, 12, std::string("\xff\0\0\0\0\0\0\0\1\x7f\3\0", 12));
-    greeting.replace(12, 4, "NULL");
-    peer.send(greeting + std::string("\4\x1a\5READY\13Socket-Type\0\0\0\4PULL", 28));
-    peer.recv(greeting.size());
-    peer.recv(static_cast<unsigned char>(peer.recv(2)[1]));
-}
-
 // The peer is stuck: the connection has taken a part of a message and takes nothing more.
 TEST(ReconnectAfterBreak, begins_with_a_whole_message)
 {
@@ -154,18 +147,17 @@ TEST(ReconnectAfterBreak, begins_with_a_whole_message)
     sender.set(ZMQ_SNDTIMEO, 100); // taken nothing for so long: stuck
     sender.connect(listener.endpoint());
     raw_peer first = listener.accept();
-    shake_hands_as_pull(first);
+    zmtp::shake_hands(first, "PULL");
     sender.send("hello");
-    EXPECT_EQ(first.recv(7), std::string("\0\5hello", 7));
+    EXPECT_EQ(zmtp::frame("hello"), zmtp::recv_frame(first));
     const std::string block(100'000, 'x');
     while (zmq_send(sender, block.data(), block.size(), 0) != -1) {
     }
     first.abort();
     raw_peer second = listener.accept();
-    shake_hands_as_pull(second);
+    zmtp::shake_hands(second, "PULL");
     for (int i = 0; i < 3; ++i) {
-        ASSERT_EQ(second.recv(9), std::string("\2\0\0\0\0\0\1\x86\xa0", 9)) << i;
-        ASSERT_TRUE(second.recv(block.size()) == block) << i;
+        ASSERT_TRUE(zmtp::recv_frame(second) == zmtp::frame(block)) << i;
     }
 }
 
@@ -242,6 +234,47 @@ TEST(ReconnectInterval, is_kept_between_attempts)
     for (std::size_t index = 1; index < times.size(); ++index)
         EXPECT_LE(38, times[index] - times[index - 1]);
 }
+
+class Resubscription : public ::testing::TestWithParam<int> {};
+
+TEST_P(Resubscription, is_complete_on_every_connection)
+{
+    test_context context;
+    const raw_listener listener;
+    test_socket socket(context, GetParam());
+    reconnect_quickly(socket);
+    const auto change = [&](bool subscribe, const std::string& topic) {
+        if (GetParam() == ZMQ_SUB)
+            socket.set(subscribe ? ZMQ_SUBSCRIBE : ZMQ_UNSUBSCRIBE, topic);
+        else
+            socket.send((subscribe ? "\1"s : "\0"s) + topic);
+    };
+    for (const char* topic : {"a", "cancelled", "", "b"})
+        change(true, topic);
+    change(false, "cancelled");
+    socket.connect(listener.endpoint());
+    std::set<std::string> expected;
+    for (const char* topic : {"", "a", "b"})
+        expected.insert(zmtp::command("SUBSCRIBE", topic));
+    for (int round = 0; round < 3; ++round) {
+        const raw_peer peer = listener.accept();
+        zmtp::shake_hands(peer, "PUB");
+        pollfd input{peer.fd(), POLLIN, 0};
+        ASSERT_TRUE(wait_until([&] {
+            socket.events(); // a loss may be noticed only in a call
+            return ::poll(&input, 1, 5) == 1;
+        }));
+        std::set<std::string> received;
+        for (std::size_t count = 0; count < expected.size(); ++count)
+            received.insert(zmtp::recv_frame(peer));
+        EXPECT_EQ(expected, received);
+        peer.send(zmtp::ping());
+        EXPECT_EQ(zmtp::pong(), zmtp::recv_frame(peer)); // and nothing else
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Resubscription, ::testing::Values(ZMQ_SUB, ZMQ_XSUB),
+                         [](const auto& info) { return info.param == ZMQ_SUB ? "sub" : "xsub"; });
 
 class Detach : public transport_test {};
 
@@ -339,7 +372,111 @@ TEST_P(Unbind, leaves_what_had_arrived_readable)
     EXPECT_EQ("one", bound.recv());
 }
 
+TEST_P(Unbind, is_told_to_the_peers_and_not_to_the_socket_itself)
+{
+    test_socket bound(context_, ZMQ_DEALER);
+    test_socket peer(context_, ZMQ_DEALER);
+    reconnect_quickly(peer);
+    listening_post at_bound(context_, bound, ZMQ_EVENT_DISCONNECTED);
+    listening_post at_peer(context_, peer, ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CONNECT_RETRIED);
+    const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+    peer.connect(address);
+    peer.send("unread");
+    ASSERT_TRUE(bound.readable());
+    bound.unbind(address);
+    EXPECT_EQ("unread", bound.recv());
+    EXPECT_TRUE(wait_until([&] {
+        bound.events();
+        return at_peer.socket().readable(1ms);
+    }));
+    at_peer.expect(ZMQ_EVENT_DISCONNECTED);
+    at_peer.expect(ZMQ_EVENT_CONNECT_RETRIED);
+    EXPECT_TRUE(at_bound.quiet());
+}
+
 ZLINK_WIRE_TRANSPORTS(Unbind);
+
+struct violation {
+    const char* name;
+    int type;
+    std::vector<std::string> steps;
+};
+
+void PrintTo(const violation& what, std::ostream* out)
+{
+    *out << what.name;
+}
+
+class ProtocolViolation : public ::testing::TestWithParam<violation> {};
+
+TEST_P(ProtocolViolation, is_not_tried_again_until_the_endpoint_is_connected_anew)
+{
+    test_context context;
+    const raw_listener listener;
+    test_socket socket(context, GetParam().type);
+    reconnect_quickly(socket);
+    limit_messages(socket, 100);
+    socket.connect(listener.endpoint());
+    {
+        const raw_peer peer = listener.accept();
+        zmtp::play(peer, GetParam().steps);
+        peer.recv_to_end();
+    }
+    EXPECT_FALSE(listener.has_caller(quiet_window));
+    socket.disconnect(listener.endpoint());
+    socket.connect(listener.endpoint());
+    EXPECT_TRUE(listener.has_caller(patience));
+}
+
+violation in_handshake(const char* name, const std::string& bytes)
+{
+    return {name, ZMQ_DEALER, {zmtp::greeting(), bytes}};
+}
+
+violation in_traffic(const char* name, const std::string& bytes)
+{
+    return {name, ZMQ_DEALER, {zmtp::greeting(), zmtp::ready("ROUTER"), bytes}};
+}
+
+violation in_reply(const char* name, const std::string& bytes)
+{
+    return {name, ZMQ_REQ, {zmtp::greeting(), zmtp::ready("REP"), bytes}};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, ProtocolViolation,
+    ::testing::Values(violation{"mechanism", ZMQ_DEALER, {zmtp::greeting(1, "PLAIN")}},
+                      violation{"length_of_zmtp_1_0", ZMQ_DEALER, {"\1\0\0"s}},
+                      in_handshake("type", zmtp::ready("PUB")),
+                      in_handshake("metadata", zmtp::ready("ROUTER", "\7")),
+                      in_handshake("command", zmtp::command("HELLO")),
+                      in_handshake("malformed_command", zmtp::frame("\6READY", zmtp::command_bit)),
+                      in_handshake("refusal", zmtp::refusal("400")),
+                      in_handshake("refusal_without_code", zmtp::refusal("")),
+                      in_traffic("size", zmtp::frame(std::string(101, 'x'))),
+                      in_traffic("size_of_a_command",
+                                 zmtp::command("UNKNOWN", std::string(93, 'x'))),
+                      in_traffic("impossible_size", "\2" + std::string(8, '\xff')),
+                      in_reply("no_delimiter", zmtp::frame("reply")),
+                      in_reply("only_a_delimiter", zmtp::frame("")),
+                      in_reply("no_number", zmtp::frame("odd", zmtp::more) +
+                                                zmtp::frame("", zmtp::more) + zmtp::frame("reply")),
+                      in_reply("only_a_number", zmtp::frame("1234")),
+                      in_reply("no_delimiter_behind_a_number", zmtp::frame("1234", zmtp::more) +
+                                                                   zmtp::frame("x", zmtp::more) +
+                                                                   zmtp::frame("reply")),
+                      in_reply("nothing_behind_the_delimiter",
+                               zmtp::frame("1234", zmtp::more) + zmtp::frame(""))),
+    [](const auto& info) { return info.param.name; });
+
+INSTANTIATE_TEST_SUITE_P(ZlinkOnlyOf, ProtocolViolation,
+                         ::testing::Values(violation{"two_bodies",
+                                                     ZMQ_DISH,
+                                                     {zmtp::greeting(), zmtp::ready("RADIO"),
+                                                      zmtp::frame("g", zmtp::more) +
+                                                          zmtp::frame("a", zmtp::more) +
+                                                          zmtp::frame("b")}}),
+                         [](const auto& info) { return info.param.name; });
 
 } // namespace
 } // namespace zlink::test

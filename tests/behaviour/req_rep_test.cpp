@@ -2,6 +2,9 @@
 // REQ and REP: strict turns, the envelope, and what relaxes the strictness.
 #include "support/fixture.hpp"
 
+#include <cstdint>
+#include <cstring>
+
 namespace zlink::test {
 namespace {
 
@@ -86,6 +89,28 @@ TEST_P(ReqRep, ask_several_servers_in_turn)
         servers[round % 3].send("ok");
         EXPECT_EQ("ok", req.recv());
     }
+}
+
+TEST_P(ReqRep, only_the_server_that_was_asked_may_answer)
+{
+    test_socket req(context_, ZMQ_REQ);
+    req.set(ZMQ_ROUTING_ID, "q");
+    std::vector<test_socket> servers;
+    for (int index = 0; index < 2; ++index) {
+        servers.emplace_back(context_, ZMQ_ROUTER);
+        servers.back().set(ZMQ_ROUTER_MANDATORY, 1);
+        req.connect(servers.back().bind_and_resolve(fresh_bind_address(GetParam())));
+    }
+    req.send("question");
+    EXPECT_EQ((parts{"q", "", "question"}), servers[0].recv_parts());
+    ASSERT_TRUE(wait_until([&] { return zmq_send(servers[1], "q", 1, ZMQ_SNDMORE) == 1; }));
+    servers[1].send_parts({"", "nobody asked you"});
+    // Not by polling: libraries exist that only see when they receive that it is no answer.
+    req.set(ZMQ_RCVTIMEO, static_cast<int>(quiet_window.count()));
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(req, nullptr, 0, 0)));
+    req.set(ZMQ_RCVTIMEO, static_cast<int>(patience.count()));
+    servers[0].send_parts({"q", "", "answer"});
+    EXPECT_EQ("answer", req.recv());
 }
 
 TEST_P(ReqRep, answer_the_one_who_asked)
@@ -292,6 +317,30 @@ TEST_P(ReqRep, correlated_replies_must_carry_the_number_of_the_request)
     EXPECT_EQ("right", req.recv());
 }
 
+TEST_P(ReqRep, numbers_begin_anywhere_and_count_up)
+{
+    std::vector<std::uint32_t> first_numbers;
+    for (int client = 0; client < 2; ++client) {
+        auto [router, req, address] =
+            link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ, {},
+                 [](test_socket& socket) { socket.set(ZMQ_REQ_CORRELATE, 1); });
+        for (std::uint32_t round = 0; round < 3; ++round) {
+            req.send("question");
+            const parts request = router.recv_parts();
+            ASSERT_EQ(4u, request.size());
+            ASSERT_EQ(4u, request[1].size());
+            std::uint32_t number = 0;
+            std::memcpy(&number, request[1].data(), sizeof number);
+            if (round == 0)
+                first_numbers.push_back(number);
+            EXPECT_EQ(first_numbers.back() + round, number);
+            router.send_parts(request);
+            EXPECT_EQ("question", req.recv());
+        }
+    }
+    EXPECT_NE(first_numbers[0], first_numbers[1]);
+}
+
 TEST_P(ReqRep, an_asked_server_that_left_is_not_replaced)
 {
     test_socket req(context_, ZMQ_REQ);
@@ -436,6 +485,53 @@ TEST_P(MalformedReply, ends_the_connection)
 }
 
 ZLINK_WIRE_TRANSPORTS(MalformedReply);
+
+class ReqRepOnTheWire : public transport_test {};
+
+TEST_P(ReqRepOnTheWire, a_reply_may_come_over_the_next_connection)
+{
+    const std::string address = known_address(GetParam());
+    test_socket req(context_, ZMQ_REQ);
+    req.set(ZMQ_ROUTING_ID, "q");
+    req.set(ZMQ_RECONNECT_IVL, 5);
+    req.connect(address);
+    {
+        test_socket leaves(context_, ZMQ_ROUTER);
+        leaves.bind(address);
+        req.send("question");
+        EXPECT_EQ((parts{"q", "", "question"}), leaves.recv_parts());
+    }
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    ASSERT_TRUE(wait_until([&] { return zmq_bind(router, address.c_str()) == 0; }));
+    EXPECT_FALSE(router.readable(quiet_window)); // it is not asked again
+    ASSERT_TRUE(wait_until([&] { return zmq_send(router, "q", 1, ZMQ_SNDMORE) == 1; }));
+    router.send_parts({"", "answer"});
+    EXPECT_EQ("answer", req.recv());
+}
+
+ZLINK_WIRE_TRANSPORTS(ReqRepOnTheWire);
+
+class ProbingRep : public transport_test {};
+
+TEST_P(ProbingRep, announces_itself_to_every_peer)
+{
+    for (const bool rep_binds : {true, false}) {
+        test_socket rep(context_, ZMQ_REP);
+        rep.set(ZMQ_PROBE_ROUTER, 1);
+        test_socket dealer(context_, ZMQ_DEALER);
+        test_socket& bound = rep_binds ? rep : dealer;
+        (rep_binds ? dealer : rep).connect(bound.bind_and_resolve(fresh_bind_address(GetParam())));
+        ASSERT_TRUE(wait_until([&] { return rep.events() == 0 && dealer.readable(1ms); }));
+        EXPECT_EQ(parts{""}, dealer.recv_parts());
+        dealer.send_parts({"", "question"});
+        EXPECT_EQ("question", rep.recv());
+        rep.send("answer");
+        EXPECT_EQ((parts{"", "answer"}), dealer.recv_parts());
+    }
+}
+
+ZLINK_ALL_TRANSPORTS(ProbingRep);
 
 } // namespace
 } // namespace zlink::test

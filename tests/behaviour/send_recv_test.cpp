@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // The forms of sending and receiving, time-outs and signals.
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
 #include "support/fixture.hpp"
 
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -311,6 +316,91 @@ TEST_P(Signals, interrupt_calls_that_would_wait_for_ever)
 INSTANTIATE_TEST_SUITE_P(With, Signals, ::testing::Values(0, SA_RESTART), [](const auto& info) {
     return std::string(info.param ? "restarting_handler" : "handler");
 });
+
+/// More bytes than an int can count, which take no memory as long as they are only read.
+class huge_body {
+public:
+    ~huge_body() { ::munmap(data_, size_); }
+    void* data() const { return data_; }
+    std::size_t size() const { return size_; }
+
+private:
+    std::size_t size_ = std::size_t{INT_MAX} + 10;
+    void* data_ =
+        ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+};
+
+TEST(SentSize, is_the_largest_int_at_most)
+{
+    const huge_body body;
+    ASSERT_NE(MAP_FAILED, body.data());
+    test_context context;
+    test_socket publisher(context, ZMQ_PUB); // nobody listens
+    EXPECT_EQ(INT_MAX, zmq_send_const(publisher, body.data(), body.size(), 0));
+    zmq_msg_t message;
+    ASSERT_EQ(0, zmq_msg_init_data(&message, body.data(), body.size(), nullptr, nullptr));
+    EXPECT_EQ(INT_MAX, zmq_msg_send(&message, publisher, 0));
+    EXPECT_EQ(0u, zmq_msg_size(&message));
+    zmq_msg_close(&message);
+}
+
+TEST(ZlinkOnlySentSize, is_the_largest_int_at_most)
+{
+    const huge_body body;
+    ASSERT_NE(MAP_FAILED, body.data());
+    test_context context;
+    test_socket publisher(context, ZMQ_PUB);
+    EXPECT_EQ(INT_MAX, zmq_send(publisher, body.data(), body.size(), 0));
+}
+
+struct lonely_row {
+    int type;
+    int sending;   ///< the error of a send that does not wait; 0: taken
+    int receiving; ///< the same of a receive
+    bool writable;
+};
+
+void expect_lonely(test_context& context, const lonely_row& row)
+{
+    SCOPED_TRACE(row.type);
+    test_socket socket(context, row.type);
+    EXPECT_EQ(row.writable ? ZMQ_POLLOUT : 0, socket.events());
+    const bool addresses = row.type == ZMQ_ROUTER || row.type == ZMQ_STREAM;
+    const int sent = zmq_send(socket, "x", 1, ZMQ_DONTWAIT | (addresses ? ZMQ_SNDMORE : 0));
+    if (row.sending)
+        EXPECT_TRUE(fails_with(row.sending, sent));
+    else
+        EXPECT_EQ(1, sent);
+    EXPECT_TRUE(fails_with(row.receiving, zmq_recv(socket, nullptr, 0, ZMQ_DONTWAIT)));
+}
+
+TEST(WithoutPeers, each_type_answers_at_once)
+{
+    test_context context;
+    for (const lonely_row& row :
+         {lonely_row{ZMQ_PAIR, EAGAIN, EAGAIN, false}, lonely_row{ZMQ_PUB, 0, ENOTSUP, true},
+          lonely_row{ZMQ_SUB, ENOTSUP, EAGAIN, false}, lonely_row{ZMQ_XPUB, 0, EAGAIN, true},
+          lonely_row{ZMQ_XSUB, 0, EAGAIN, true}, lonely_row{ZMQ_REQ, EAGAIN, EFSM, false},
+          lonely_row{ZMQ_REP, EFSM, EAGAIN, false}, lonely_row{ZMQ_DEALER, EAGAIN, EAGAIN, false},
+          lonely_row{ZMQ_ROUTER, 0, EAGAIN, true}, lonely_row{ZMQ_PUSH, EAGAIN, ENOTSUP, false},
+          lonely_row{ZMQ_PULL, ENOTSUP, EAGAIN, false},
+          lonely_row{ZMQ_STREAM, EHOSTUNREACH, EAGAIN, true}})
+        expect_lonely(context, row);
+}
+
+TEST(ZlinkOnlyWithoutPeers, each_draft_type_answers_at_once)
+{
+    test_context context;
+    for (const lonely_row& row :
+         {lonely_row{ZMQ_CLIENT, EAGAIN, EAGAIN, false},
+          lonely_row{ZMQ_SERVER, EHOSTUNREACH, EAGAIN, true},
+          lonely_row{ZMQ_RADIO, 0, ENOTSUP, true}, lonely_row{ZMQ_DISH, ENOTSUP, EAGAIN, false},
+          lonely_row{ZMQ_SCATTER, EAGAIN, ENOTSUP, false},
+          lonely_row{ZMQ_GATHER, ENOTSUP, EAGAIN, false},
+          lonely_row{ZMQ_PEER, EHOSTUNREACH, EAGAIN, true},
+          lonely_row{ZMQ_CHANNEL, EAGAIN, EAGAIN, false}})
+        expect_lonely(context, row);
+}
 
 } // namespace
 } // namespace zlink::test

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // STREAM sockets, and ROUTER and REP with ROUTER_RAW: plain bytes with peers that know no ZMTP.
 
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -568,6 +572,51 @@ TEST(stream_lingering, what_was_sent_is_delivered)
     }
     reader.join();
     EXPECT_TRUE(received == text);
+}
+
+TEST(stream_endpoints, give_notice_as_they_did_when_they_were_bound)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_STREAM);
+    const std::string telling = socket.bind_and_resolve("tcp://127.0.0.1:*");
+    socket.set(ZMQ_STREAM_NOTIFY, 0);
+    const std::string quiet = socket.bind_and_resolve("tcp://127.0.0.1:*");
+    socket.set(ZMQ_STREAM_NOTIFY, 1);
+    raw_peer unseen(quiet);
+    unseen.send("x");
+    EXPECT_EQ("x", socket.recv_parts().at(1));
+    socket.set(ZMQ_STREAM_NOTIFY, 0);
+    raw_peer seen(telling);
+    EXPECT_EQ("", socket.recv_parts().at(1));
+}
+
+TEST(ZlinkOnlyStream, chunks_are_as_large_as_was_wanted_at_the_bind)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_STREAM);
+    socket.set(ZMQ_STREAM_NOTIFY, 0);
+    socket.set(ZMQ_IN_BATCH_SIZE, 100);
+    const std::string address = socket.bind_and_resolve("tcp://127.0.0.1:*");
+    socket.set(ZMQ_IN_BATCH_SIZE, 10);
+    raw_peer peer(address);
+    peer.send(std::string(1000, 'x'));
+    std::size_t all = 0;
+    std::size_t largest = 0;
+    while (all < 1000) {
+        const std::size_t size = socket.recv_parts().at(1).size();
+        all += size;
+        largest = std::max(largest, size);
+    }
+    EXPECT_GE(100u, largest);
+    EXPECT_LT(10u, largest);
+}
+
+TEST(StreamInproc, can_be_bound)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_STREAM);
+    EXPECT_EQ(0, zmq_bind(socket, "inproc://stream"));
+    EXPECT_EQ("inproc://stream", socket.last_endpoint());
 }
 
 } // namespace

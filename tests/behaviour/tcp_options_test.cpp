@@ -7,6 +7,9 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <filesystem>
+#include <optional>
+
 #include "support/raw_peer.hpp"
 
 namespace zlink::test {
@@ -90,6 +93,30 @@ TEST_F(TcpOptions, keep_alives_can_be_switched_off)
     expect_both(0, SOL_SOCKET, SO_KEEPALIVE);
 }
 
+/// What the kernel makes of an option of a fresh socket; `set` is given to it before.
+int plain_option(int family, int level, int name, std::optional<int> set = {})
+{
+    const raw_peer plain(::socket(family, SOCK_STREAM, 0));
+    if (set) {
+        EXPECT_EQ(0, ::setsockopt(plain.fd(), level, name, &*set, sizeof *set));
+    }
+    return kernel_option(plain.fd(), level, name);
+}
+
+TEST_F(TcpOptions, keep_alives_are_left_alone_by_default)
+{
+    connect([](test_socket&) {});
+    expect_both(plain_option(AF_INET, SOL_SOCKET, SO_KEEPALIVE), SOL_SOCKET, SO_KEEPALIVE);
+}
+
+TEST_F(TcpOptions, keep_alives_are_as_the_system_wants_them_unless_told_otherwise)
+{
+    connect([](test_socket& socket) { socket.set(ZMQ_TCP_KEEPALIVE, 1); });
+    expect_both(1, SOL_SOCKET, SO_KEEPALIVE);
+    for (const int name : {TCP_KEEPCNT, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_USER_TIMEOUT})
+        expect_both(plain_option(AF_INET, IPPROTO_TCP, name), IPPROTO_TCP, name);
+}
+
 TEST_F(TcpOptions, the_time_until_unacknowledged_data_ends_the_connection)
 {
     connect([](test_socket& socket) { socket.set(ZMQ_TCP_MAXRT, 4321); });
@@ -133,6 +160,16 @@ TEST_F(TcpOptions, buffer_sizes)
     expect_both(80'000, SOL_SOCKET, SO_RCVBUF);
 }
 
+TEST_F(TcpOptions, buffer_sizes_of_nothing_are_left_to_the_kernel_to_correct)
+{
+    connect([](test_socket& socket) {
+        socket.set(ZMQ_SNDBUF, 0);
+        socket.set(ZMQ_RCVBUF, 0);
+    });
+    expect_both(plain_option(AF_INET, SOL_SOCKET, SO_SNDBUF, 0), SOL_SOCKET, SO_SNDBUF);
+    expect_both(plain_option(AF_INET, SOL_SOCKET, SO_RCVBUF, 0), SOL_SOCKET, SO_RCVBUF);
+}
+
 using ZlinkOnlyTcpOptions = TcpOptions;
 
 TEST_F(ZlinkOnlyTcpOptions, little_is_under_way_within_a_machine)
@@ -147,6 +184,19 @@ TEST_F(ZlinkOnlyTcpOptions, little_is_under_way_within_a_machine_over_ipv6)
     connect([](test_socket& socket) { socket.set(ZMQ_IPV6, 1); }, "tcp://[::1]:*");
     expect_both(128 * 1024, SOL_SOCKET, SO_SNDBUF);
     expect_both(512 * 1024, SOL_SOCKET, SO_RCVBUF);
+}
+
+TEST_F(ZlinkOnlyTcpOptions, buffer_sizes_are_for_ipc_too)
+{
+    connect(
+        [](test_socket& socket) {
+            socket.set(ZMQ_SNDBUF, 30'000);
+            socket.set(ZMQ_RCVBUF, 40'000);
+        },
+        fresh_bind_address(transport::ipc));
+    // An accepted connection of this kind has nothing of its listener.
+    EXPECT_EQ(60'000, kernel_option(connected_fd_, SOL_SOCKET, SO_SNDBUF));
+    EXPECT_EQ(80'000, kernel_option(connected_fd_, SOL_SOCKET, SO_RCVBUF));
 }
 
 TEST_F(TcpOptions, busy_polling)
@@ -228,6 +278,82 @@ TEST(ConnectTimeout, ends_an_attempt_that_is_not_answered)
         const long now = waiting_port();
         return now != 0 && now != first;
     }));
+}
+
+TEST(TcpEndpointOptions, are_those_of_the_bind_for_whoever_comes_later)
+{
+    test_context context;
+    test_socket bound(context, ZMQ_DEALER);
+    test_socket peer(context, ZMQ_DEALER);
+    bound.set(ZMQ_TOS, 0x28);
+    bound.set(ZMQ_TCP_MAXRT, 1111);
+    bound.set(ZMQ_SNDBUF, 30'000);
+    const std::string address = bound.bind_and_resolve("tcp://127.0.0.1:*");
+    bound.set(ZMQ_TOS, 0x10);
+    bound.set(ZMQ_TCP_MAXRT, 2222);
+    bound.set(ZMQ_SNDBUF, 50'000);
+    peer.connect(address);
+    peer.send("x");
+    const int fd = receiving_fd(bound);
+    EXPECT_EQ(0x28, kernel_option(fd, IPPROTO_IP, IP_TOS));
+    EXPECT_EQ(1111, kernel_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT));
+    EXPECT_EQ(60'000, kernel_option(fd, SOL_SOCKET, SO_SNDBUF));
+}
+
+TEST(TcpEndpointOptions, are_those_of_the_connect_for_every_attempt)
+{
+    test_context context;
+    const std::string address = known_address(transport::tcp);
+    test_socket peer(context, ZMQ_DEALER);
+    peer.set(ZMQ_RECONNECT_IVL, 5);
+    peer.set(ZMQ_TCP_MAXRT, 1111);
+    peer.set(ZMQ_SNDBUF, 30'000);
+    peer.connect(address);
+    peer.set(ZMQ_TCP_MAXRT, 2222);
+    peer.set(ZMQ_SNDBUF, 50'000);
+    for (int connection = 0; connection < 2; ++connection) {
+        test_socket bound(context, ZMQ_DEALER);
+        ASSERT_TRUE(wait_until([&] { return zmq_bind(bound, address.c_str()) == 0; }));
+        ASSERT_TRUE(bound.writable());
+        bound.send("x");
+        const int fd = receiving_fd(peer);
+        EXPECT_EQ(1111, kernel_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT));
+        EXPECT_EQ(60'000, kernel_option(fd, SOL_SOCKET, SO_SNDBUF));
+    }
+}
+
+/// The backlog of who listens on a port, as the kernel of Linux knows it; -1 if nobody does.
+int backlog_at(const std::string& endpoint)
+{
+    const int port = std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        const int fd = std::stoi(entry.path().filename().string());
+        sockaddr_in address{};
+        socklen_t bytes = sizeof address;
+        int listens = 0;
+        socklen_t int_bytes = sizeof listens;
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &int_bytes) != 0 || !listens ||
+            ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes) != 0 ||
+            address.sin_family != AF_INET || ntohs(address.sin_port) != port)
+            continue;
+        tcp_info info{};
+        bytes = sizeof info;
+        EXPECT_EQ(0, ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes));
+        return static_cast<int>(info.tcpi_sacked);
+    }
+    return -1;
+}
+
+TEST(Backlog, is_that_of_the_time_of_the_bind)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PULL);
+    const std::string usual = socket.bind_and_resolve("tcp://127.0.0.1:*");
+    socket.set(ZMQ_BACKLOG, 7);
+    const std::string short_one = socket.bind_and_resolve("tcp://127.0.0.1:*");
+    socket.set(ZMQ_BACKLOG, 9);
+    EXPECT_EQ(100, backlog_at(usual));
+    EXPECT_EQ(7, backlog_at(short_one));
 }
 
 } // namespace

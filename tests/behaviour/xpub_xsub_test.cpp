@@ -1,40 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // XPUB and XSUB: subscriptions as messages.
 #define ZMQ_BUILD_DRAFT_API
-#include "support/fixture.hpp"
+#include "support/xpub.hpp"
+#include "support/zmtp.hpp"
 
 namespace zlink::test {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace std::string_literals;
 
-const std::string subscribe_byte("\1", 1);
-const std::string cancel_byte("\0", 1);
-
-std::string subscribe(const std::string& topic)
-{
-    return subscribe_byte + topic;
-}
-
-std::string cancel(const std::string& topic)
-{
-    return cancel_byte + topic;
-}
-
-class XPubXSub : public transport_test {
-protected:
-    XPubXSub() { address_ = publisher_.bind_and_resolve(fresh_bind_address(GetParam())); }
-
-    test_socket subscriber(int type = ZMQ_SUB)
-    {
-        test_socket socket(context_, type);
-        socket.connect(address_);
-        return socket;
-    }
-
-    test_socket publisher_{context_, ZMQ_XPUB};
-    std::string address_;
-};
+class XPubXSub : public xpub_test {};
 
 TEST_P(XPubXSub, shows_subscriptions_and_cancellations)
 {
@@ -211,85 +187,6 @@ TEST_P(XPubXSub, a_welcome_message_passes_the_filter_of_the_subscriber)
     EXPECT_EQ("other: first", socket.recv());
 }
 
-TEST_P(XPubXSub, manual_subscriptions_are_decided_by_the_publisher)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket one = subscriber();
-    one.set(ZMQ_SUBSCRIBE, "A");
-    EXPECT_EQ(subscribe("A"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "XA");
-    test_socket two = subscriber();
-    two.set(ZMQ_SUBSCRIBE, "B");
-    EXPECT_EQ(subscribe("B"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "B");
-    publisher_.send("A");
-    publisher_.send("B");
-    EXPECT_EQ("B", two.recv());
-    EXPECT_FALSE(one.readable(quiet_window));
-    one.set(ZMQ_SUBSCRIBE, "XA");
-    EXPECT_EQ(subscribe("XA"), publisher_.recv());
-    publisher_.send("XA1");
-    EXPECT_EQ("XA1", one.recv());
-}
-
-TEST_P(XPubXSub, manual_publishers_see_every_request)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket one = subscriber();
-    test_socket two = subscriber();
-    for (test_socket* socket : {&one, &two}) {
-        socket->set(ZMQ_SUBSCRIBE, "a");
-        EXPECT_EQ(subscribe("a"), publisher_.recv());
-    }
-    for (test_socket* socket : {&one, &two}) {
-        socket->set(ZMQ_UNSUBSCRIBE, "a");
-        EXPECT_EQ(cancel("a"), publisher_.recv());
-    }
-}
-
-TEST_P(XPubXSub, a_manual_subscription_of_somebody_who_left_is_not_given_to_a_newcomer)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    // What the publisher notices cannot be seen from outside while the request is not read.
-    const auto let_it_notice = [this] {
-        wait_until([this] { return publisher_.events() < 0; }, quiet_window);
-    };
-    test_socket one = subscriber();
-    one.set(ZMQ_SUBSCRIBE, "A");
-    ASSERT_TRUE(publisher_.readable());
-    one.close();
-    let_it_notice();
-    test_socket two = subscriber();
-    two.set(ZMQ_SUBSCRIBE, ""); // takes whatever the publisher grants
-    let_it_notice();
-    EXPECT_EQ(subscribe("A"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "A");
-    ASSERT_TRUE(wait_until([this] { return publisher_.recv() == subscribe(""); }));
-    publisher_.set(ZMQ_SUBSCRIBE, "B");
-    publisher_.send("A");
-    publisher_.send("B");
-    EXPECT_EQ("B", two.recv());
-}
-
-TEST_P(XPubXSub, a_manual_subscription_of_somebody_who_left_is_not_given_to_the_one_before)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket stays = subscriber();
-    stays.set(ZMQ_SUBSCRIBE, ""); // takes whatever the publisher grants
-    EXPECT_EQ(subscribe(""), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "B");
-    test_socket leaves = subscriber();
-    leaves.set(ZMQ_SUBSCRIBE, "A");
-    ASSERT_TRUE(publisher_.readable());
-    leaves.close();
-    wait_until([this] { return publisher_.events() < 0; }, quiet_window);
-    EXPECT_EQ(subscribe("A"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "A");
-    publisher_.send("A");
-    publisher_.send("B");
-    EXPECT_EQ("B", stays.recv());
-}
-
 TEST_P(XPubXSub, without_drop_a_full_subscriber_stops_the_send)
 {
     test_socket publisher(context_, ZMQ_XPUB);
@@ -309,6 +206,28 @@ TEST_P(XPubXSub, without_drop_a_full_subscriber_stops_the_send)
     for (int index = 0; index < accepted; ++index)
         EXPECT_EQ(body, socket.recv());
     EXPECT_FALSE(socket.readable(quiet_window));
+}
+
+TEST_P(XPubXSub, without_drop_a_publisher_calls_itself_writable_even_while_it_would_wait)
+{
+    auto [publisher, subscriber, address] = link(
+        context_, GetParam(), ZMQ_XPUB, ZMQ_SUB,
+        [](test_socket& socket) {
+            socket.set(ZMQ_XPUB_NODROP, 1);
+            socket.set(ZMQ_SNDHWM, 2);
+            socket.set(ZMQ_SNDTIMEO, 100);
+        },
+        [](test_socket& socket) {
+            socket.set(ZMQ_RCVHWM, 2);
+            socket.set(ZMQ_SUBSCRIBE, "");
+        });
+    publisher.recv();
+    const std::string body(100'000, 'x');
+    while (zmq_send(publisher, body.data(), body.size(), 0) != -1) {
+    }
+    EXPECT_FALSE(publisher.try_send("x"));
+    EXPECT_NE(0, publisher.events() & ZMQ_POLLOUT);
+    EXPECT_TRUE(publisher.writable(0ms));
 }
 
 TEST_P(XPubXSub, a_proxy_of_both_forwards_messages_and_subscriptions)
@@ -342,156 +261,6 @@ TEST_P(XPubXSub, a_subscription_at_a_bound_subscriber_reaches_the_connecting_pub
     EXPECT_EQ(subscribe("a"), publisher_.recv());
     publisher_.send("a");
     EXPECT_EQ("a", socket.recv());
-}
-
-class LastValue : public XPubXSub {
-protected:
-    LastValue() { publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 1); }
-
-    test_socket accepted(const std::string& topic)
-    {
-        test_socket socket = subscriber();
-        accept(socket, topic);
-        return socket;
-    }
-    void accept(test_socket& socket, const std::string& topic)
-    {
-        socket.set(ZMQ_SUBSCRIBE, topic);
-        EXPECT_EQ(subscribe(topic), publisher_.recv());
-        publisher_.set(ZMQ_SUBSCRIBE, topic);
-    }
-    void expect_for_all(std::initializer_list<test_socket*> sockets)
-    {
-        publisher_.send("T for all");
-        for (test_socket* socket : sockets)
-            EXPECT_EQ("T for all", socket->recv());
-    }
-};
-
-TEST_P(LastValue, the_message_after_a_subscription_is_for_the_newcomer_only)
-{
-    test_socket one = accepted("T");
-    publisher_.send("T cached");
-    EXPECT_EQ("T cached", one.recv());
-    test_socket two = accepted("T");
-    publisher_.send_parts({"T cached", "in", "parts"});
-    EXPECT_EQ((parts{"T cached", "in", "parts"}), two.recv_parts());
-    expect_for_all({&one, &two});
-}
-
-TEST_P(LastValue, a_message_that_the_newcomer_did_not_ask_for_goes_to_nobody)
-{
-    test_socket one = accepted("T");
-    accept(one, "Q");
-    publisher_.send("Q cached");
-    EXPECT_EQ("Q cached", one.recv());
-    test_socket two = accepted("T");
-    publisher_.send("Q is nothing for the newcomer");
-    expect_for_all({&one, &two});
-}
-
-TEST_P(LastValue, stays_when_manual_is_set_again)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket one = accepted("T");
-    publisher_.send("T cached");
-    EXPECT_EQ("T cached", one.recv());
-    test_socket two = accepted("T");
-    publisher_.send("T cached");
-    EXPECT_EQ("T cached", two.recv());
-    expect_for_all({&one, &two});
-}
-
-TEST_P(LastValue, ends_together_with_manual)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 0);
-    EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(publisher_, ZMQ_SUBSCRIBE, "T", 1)));
-    publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 1);
-    publisher_.set(ZMQ_XPUB_MANUAL, 0);
-    EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(publisher_, ZMQ_SUBSCRIBE, "T", 1)));
-    test_socket one = subscriber();
-    one.set(ZMQ_SUBSCRIBE, "T");
-    EXPECT_EQ(subscribe("T"), publisher_.recv());
-    test_socket two = subscriber();
-    two.set(ZMQ_SUBSCRIBE, "T");
-    publish_until_received(publisher_, two, "T ready");
-    while (one.try_recv_parts())
-        ;
-    expect_for_all({&one, &two});
-}
-
-ZLINK_ALL_TRANSPORTS(LastValue);
-
-class ZlinkOnlyLastValue : public LastValue {};
-
-TEST_P(ZlinkOnlyLastValue, a_message_for_a_newcomer_that_left_goes_to_nobody)
-{
-    test_socket one = accepted("T");
-    publisher_.send("T cached");
-    EXPECT_EQ("T cached", one.recv());
-    test_socket two = accepted("T");
-    two.close();
-    EXPECT_EQ(cancel("T"), publisher_.recv());
-    test_socket three = accepted("T");
-    three.close();
-    ASSERT_TRUE(publisher_.readable());
-    publisher_.send("T cached for three");
-    expect_for_all({&one});
-}
-
-ZLINK_ALL_TRANSPORTS(ZlinkOnlyLastValue);
-
-TEST_P(XPubXSub, a_manual_publisher_answers_the_request_read_last_whatever_messages_follow)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket one = subscriber(ZMQ_XSUB);
-    one.send(subscribe("A"));
-    EXPECT_EQ(subscribe("A"), publisher_.recv());
-    test_socket two = subscriber(ZMQ_XSUB);
-    two.send(subscribe("D"));
-    EXPECT_EQ(subscribe("D"), publisher_.recv());
-    one.send("a message of one");
-    EXPECT_EQ("a message of one", publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "D");
-    publisher_.send("D");
-    EXPECT_EQ("D", two.recv());
-}
-
-TEST_P(XPubXSub, a_manual_publisher_hears_what_a_leaving_peer_had_requested)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket stays = subscriber();
-    stays.set(ZMQ_SUBSCRIBE, "requested");
-    EXPECT_EQ(subscribe("requested"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "given");
-    test_socket leaves = subscriber();
-    leaves.set(ZMQ_SUBSCRIBE, "requested");
-    EXPECT_EQ(subscribe("requested"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "given");
-    leaves.set(ZMQ_SUBSCRIBE, "taken back");
-    EXPECT_EQ(subscribe("taken back"), publisher_.recv());
-    leaves.set(ZMQ_UNSUBSCRIBE, "taken back");
-    EXPECT_EQ(cancel("taken back"), publisher_.recv());
-    leaves.close();
-    EXPECT_EQ(cancel("requested"), publisher_.recv());
-    EXPECT_FALSE(publisher_.readable(quiet_window));
-    EXPECT_EQ(1, publisher_.get(ZMQ_TOPICS_COUNT));
-}
-
-TEST_P(XPubXSub, a_manual_publisher_cancels_by_itself)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket socket = subscriber(ZMQ_XSUB);
-    socket.send(subscribe(""));
-    EXPECT_EQ(subscribe(""), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "A");
-    publisher_.set(ZMQ_SUBSCRIBE, "B");
-    publisher_.send("A1");
-    EXPECT_EQ("A1", socket.recv());
-    publisher_.set(ZMQ_UNSUBSCRIBE, "A");
-    publisher_.send("A2");
-    publisher_.send("B1");
-    EXPECT_EQ("B1", socket.recv());
 }
 
 TEST_P(XPubXSub, verbose_after_verboser_shows_only_the_last_cancellation)
@@ -571,23 +340,6 @@ TEST_P(XPubXSub, show_who_sent_what_arrives_from_subscribers)
     }
 }
 
-TEST_P(XPubXSub, a_manual_pub_socket_sends_nothing_unasked)
-{
-    test_socket publisher(context_, ZMQ_PUB);
-    publisher.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket socket(context_, ZMQ_SUB);
-    socket.set(ZMQ_SUBSCRIBE, "a");
-    socket.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
-    EXPECT_EQ(0, zmq_setsockopt(publisher, ZMQ_SUBSCRIBE, "a", 1));
-    wait_until(
-        [&] {
-            publisher.send("abc");
-            return socket.readable(1ms);
-        },
-        quiet_window);
-    EXPECT_FALSE(socket.readable(1ms));
-}
-
 TEST_P(XPubXSub, a_welcome_message_reaches_an_xsub_without_subscription)
 {
     publisher_.set(ZMQ_XPUB_WELCOME_MSG, "welcome");
@@ -595,24 +347,6 @@ TEST_P(XPubXSub, a_welcome_message_reaches_an_xsub_without_subscription)
     publisher_.events();
     EXPECT_TRUE(wait_until([&] { return publisher_.events() && xsub.readable(2ms); }));
     EXPECT_EQ("welcome", xsub.recv());
-}
-
-TEST_P(XPubXSub, what_the_publisher_decides_passes_an_xsub_but_not_a_sub)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket xsub = subscriber(ZMQ_XSUB);
-    xsub.send(subscribe("asked for"));
-    EXPECT_EQ(subscribe("asked for"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "given");
-    test_socket sub = subscriber();
-    sub.set(ZMQ_SUBSCRIBE, "asked for");
-    EXPECT_EQ(subscribe("asked for"), publisher_.recv());
-    publisher_.set(ZMQ_SUBSCRIBE, "given");
-    publisher_.set(ZMQ_SUBSCRIBE, "asked for");
-    publisher_.send_parts({"given", "parts"});
-    publisher_.send("asked for");
-    EXPECT_EQ((parts{"given", "parts"}), xsub.recv_parts());
-    EXPECT_EQ("asked for", sub.recv());
 }
 
 TEST_P(XPubXSub, an_xsub_need_not_invert_what_its_publisher_inverts)
@@ -645,6 +379,25 @@ TEST_P(XPubXSub, large_messages_reach_every_subscriber_undamaged)
     }
 }
 
+TEST_P(XPubXSub, a_message_of_an_xsub_goes_to_every_publisher_that_has_room)
+{
+    test_socket xsub(context_, ZMQ_XSUB);
+    xsub.set(ZMQ_SNDHWM, 20);
+    xsub.connect(known_address(GetParam())); // full after twenty messages
+    std::vector<test_socket> publishers;
+    for (int index = 0; index < 2; ++index) {
+        publishers.emplace_back(context_, ZMQ_XPUB);
+        xsub.connect(publishers.back().bind_and_resolve(fresh_bind_address(GetParam())));
+    }
+    for (int index = 0; index < 50; ++index) {
+        const parts message{"message " + std::to_string(index), "to all"};
+        xsub.send_parts(message);
+        for (test_socket& publisher : publishers)
+            EXPECT_EQ(message, publisher.recv_parts());
+        xsub.events(); // hears what has been read
+    }
+}
+
 ZLINK_ALL_TRANSPORTS(XPubXSub);
 
 class ZlinkOnlyXPub : public XPubXSub {};
@@ -659,25 +412,6 @@ TEST_P(ZlinkOnlyXPub, a_publisher_that_cannot_receive_drops_messages_of_subscrib
     xsub.send(subscribe("a"));
     publish_until_received(publisher, xsub, "a");
     EXPECT_TRUE(fails_with(ENOTSUP, zmq_recv(publisher, nullptr, 0, ZMQ_DONTWAIT)));
-}
-
-TEST_P(ZlinkOnlyXPub, a_cancellation_does_not_keep_the_next_message_from_others)
-{
-    publisher_.set(ZMQ_XPUB_MANUAL_LAST_VALUE, 1);
-    test_socket one = subscriber();
-    test_socket two = subscriber();
-    for (test_socket* socket : {&one, &two}) {
-        socket->set(ZMQ_SUBSCRIBE, "T");
-        EXPECT_EQ(subscribe("T"), publisher_.recv());
-        publisher_.set(ZMQ_SUBSCRIBE, "T");
-        publisher_.send("T cached");
-        EXPECT_EQ("T cached", socket->recv());
-    }
-    one.set(ZMQ_UNSUBSCRIBE, "T");
-    EXPECT_EQ(cancel("T"), publisher_.recv());
-    publisher_.set(ZMQ_UNSUBSCRIBE, "T");
-    publisher_.send("T");
-    EXPECT_EQ("T", two.recv());
 }
 
 TEST_P(ZlinkOnlyXPub, topics_of_subscribers_that_left_are_not_counted)
@@ -735,6 +469,104 @@ TEST_P(ZlinkOnlyXPub, keeps_an_upstream_message_in_one_piece)
 }
 
 ZLINK_ALL_TRANSPORTS(ZlinkOnlyXPub);
+
+class XPubAtRunTime : public xpub_test {
+protected:
+    XPubAtRunTime()
+    {
+        subscriber_ = subscriber();
+        subscriber_.set(ZMQ_SUBSCRIBE, "a");
+        EXPECT_EQ(subscribe("a"), publisher_.recv());
+    }
+    /// Does the publisher hear of another one that wants "a"?
+    bool hears_of_another()
+    {
+        others_.push_back(subscriber());
+        others_.back().set(ZMQ_SUBSCRIBE, "a");
+        const std::string own = "own " + std::to_string(others_.size());
+        others_.back().set(ZMQ_SUBSCRIBE, own);
+        const std::string heard = publisher_.recv();
+        if (heard == subscribe(own))
+            return false;
+        EXPECT_EQ(subscribe("a"), heard);
+        EXPECT_EQ(subscribe(own), publisher_.recv());
+        return true;
+    }
+
+    test_socket subscriber_;
+    std::vector<test_socket> others_;
+};
+
+TEST_P(XPubAtRunTime, becomes_verbose_and_quiet)
+{
+    EXPECT_FALSE(hears_of_another());
+    publisher_.set(ZMQ_XPUB_VERBOSE, 1);
+    EXPECT_TRUE(hears_of_another());
+    publisher_.set(ZMQ_XPUB_VERBOSE, 0);
+    EXPECT_FALSE(hears_of_another());
+    publisher_.set(ZMQ_XPUB_VERBOSER, 1);
+    EXPECT_TRUE(hears_of_another());
+    publisher_.set(ZMQ_XPUB_VERBOSER, 0);
+    EXPECT_FALSE(hears_of_another());
+}
+
+TEST_P(XPubAtRunTime, is_not_verbose_once_verboser_was_taken_back)
+{
+    publisher_.set(ZMQ_XPUB_VERBOSE, 1);
+    publisher_.set(ZMQ_XPUB_VERBOSER, 0);
+    EXPECT_FALSE(hears_of_another());
+}
+
+TEST_P(XPubAtRunTime, begins_and_ends_to_decide_by_itself)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    subscriber_.set(ZMQ_SUBSCRIBE, "b");
+    EXPECT_EQ(subscribe("b"), publisher_.recv());
+    publisher_.set(ZMQ_XPUB_MANUAL, 0);
+    subscriber_.set(ZMQ_SUBSCRIBE, "c");
+    EXPECT_EQ(subscribe("c"), publisher_.recv());
+    for (const char* body : {"b: not granted", "c", "a"})
+        publisher_.send(body);
+    EXPECT_EQ("c", subscriber_.recv());
+    EXPECT_EQ("a", subscriber_.recv());
+}
+
+TEST_P(XPubAtRunTime, inverts_at_once)
+{
+    for (const int inverted : {1, 0, 1}) {
+        publisher_.set(ZMQ_INVERT_MATCHING, inverted);
+        subscriber_.set(ZMQ_INVERT_MATCHING, inverted);
+        publisher_.send(inverted ? "a" : "b");
+        publisher_.send(inverted ? "b last" : "a last");
+        EXPECT_EQ(inverted ? "b last" : "a last", subscriber_.recv());
+    }
+}
+
+TEST_P(XPubAtRunTime, begins_and_ends_to_drop)
+{
+    publisher_.set(ZMQ_SNDHWM, 2);
+    subscriber_.set(ZMQ_RCVHWM, 2);
+    publisher_.set(ZMQ_XPUB_NODROP, 1);
+    const std::string body = "a" + std::string(50'000, 'n');
+    int accepted = 0;
+    while (publisher_.try_send(body))
+        ASSERT_GT(100'000, ++accepted);
+    publisher_.set(ZMQ_XPUB_NODROP, 0);
+    EXPECT_TRUE(publisher_.try_send("a: dropped"));
+    for (int index = 0; index < accepted; ++index)
+        EXPECT_EQ(body, subscriber_.recv());
+    EXPECT_FALSE(subscriber_.readable(quiet_window));
+}
+
+ZLINK_ALL_TRANSPORTS(XPubAtRunTime);
+
+TEST(UnversionedSubscriber, is_shown_as_one_who_wants_everything)
+{
+    test_context context;
+    raw_link at(context, ZMQ_XPUB);
+    at.peer.send("\1\0"s); // no identity
+    EXPECT_EQ(parts{subscribe("")}, at.socket.recv_parts());
+}
 
 } // namespace
 } // namespace zlink::test

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/descriptors.hpp"
 
-#include "support/wait.hpp"
-
 #include <cerrno>
+#include <fcntl.h>
 #include <stdexcept>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -49,14 +48,29 @@ readable_watch::~readable_watch()
     ::close(epoll_);
 }
 
-bool readable_watch::wait() const
+bool readable_watch::wait(std::chrono::milliseconds window) const
 {
     epoll_event event{};
     int count = 0;
     do
-        count = ::epoll_wait(epoll_, &event, 1, static_cast<int>(patience.count()));
+        count = ::epoll_wait(epoll_, &event, 1, static_cast<int>(window.count()));
     while (count < 0 && errno == EINTR);
     return count == 1;
+}
+
+no_descriptors::no_descriptors()
+{
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = ::open("/dev/null", O_RDONLY);
+    ::close(next);
+    rlimit now = before_;
+    now.rlim_cur = static_cast<rlim_t>(next);
+    ::setrlimit(RLIMIT_NOFILE, &now);
+}
+
+no_descriptors::~no_descriptors()
+{
+    ::setrlimit(RLIMIT_NOFILE, &before_);
 }
 
 } // namespace zlink::test

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <array>
+#include <sys/resource.h>
+
+#include "support/wait.hpp"
 
 namespace zlink::test {
 
@@ -33,11 +36,26 @@ public:
     readable_watch(const readable_watch&) = delete;
     readable_watch& operator=(const readable_watch&) = delete;
 
-    /// @return false if nothing comes.
-    bool wait() const;
+    /// @return false if nothing comes within `window`.
+    bool wait(std::chrono::milliseconds window = patience) const;
 
 private:
     int epoll_;
+};
+
+/// No more file descriptors for this process while it lives. Not for tests with the address
+/// sanitizer: the undefined-behaviour sanitizer, which is built in together with it, needs a
+/// descriptor to look at an object of a type that is new to it, and reports a fault if it gets
+/// none.
+class no_descriptors {
+public:
+    no_descriptors();
+    ~no_descriptors();
+    no_descriptors(const no_descriptors&) = delete;
+    no_descriptors& operator=(const no_descriptors&) = delete;
+
+private:
+    rlimit before_{};
 };
 
 } // namespace zlink::test

@@ -29,6 +29,7 @@ bool comes(int fd, short events, std::chrono::milliseconds window)
 
 void wait_for(int fd, short events)
 {
+    errno = ETIMEDOUT; // poll says nothing when the time is up
     if (!comes(fd, events, patience))
         fail("poll");
 }
@@ -171,6 +172,7 @@ std::optional<raw_peer> raw_listener::try_accept(std::chrono::milliseconds windo
 
 raw_peer raw_listener::accept() const
 {
+    errno = ETIMEDOUT;
     auto accepted = try_accept();
     if (!accepted)
         fail("accept");

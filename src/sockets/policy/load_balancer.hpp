@@ -33,7 +33,7 @@ public:
             return;
         if (target_ == &pipe) {
             target_ = nullptr;
-            dropping_ = true; // the rest of the message has nowhere to go
+            dropping_ = lost_ = true; // the rest of the message has nowhere to go
         }
         if (pipe.out_index < active_)
             deactivate(pipe.out_index);
@@ -41,10 +41,14 @@ public:
         pipes_.pop_back();
     }
 
-    /// 0, EAGAIN, or ENOMEM. `to` (if given) is set to the pipe of a message's first part.
+    /// 0, EAGAIN, or ENOMEM. When the peer is lost in the middle of a message, the next part gets
+    /// EAGAIN once, and then the rest is taken and dropped. `to` (if given) is set to the pipe of a
+    /// message's first part.
     int send(const core::frame& part, core::pipe_end** to = nullptr)
     {
         if (dropping_) [[unlikely]] {
+            if (std::exchange(lost_, false))
+                return EAGAIN;
             dropping_ = part.more();
             return 0;
         }
@@ -124,6 +128,7 @@ private:
     std::size_t current_ = 0;
     core::pipe_end* target_ = nullptr; ///< of the message that is being sent
     bool dropping_ = false;
+    bool lost_ = false; ///< nobody was told yet of what is dropped
 };
 
 } // namespace zlink::sockets

@@ -277,8 +277,13 @@ std::string canonical(std::string_view address, const options& settings)
     return error ? std::string() : tcp_address::endpoint_text(endpoint);
 }
 
+std::string first_hop(const options& settings)
+{
+    return settings.socks_proxy.empty() ? std::string() : "tcp://" + settings.socks_proxy;
+}
+
 } // namespace
 
-const scheme tcp{"tcp", check_connect, listen, connect, canonical};
+const scheme tcp{"tcp", check_connect, listen, connect, canonical, first_hop};
 
 } // namespace zlink::transport

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Commands and sizes of frames after the handshake.
+#include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
+
+#include <map>
+
+namespace zlink::test {
+namespace {
+
+using namespace std::string_literals;
+
+class Commands : public ::testing::Test {
+protected:
+    test_context context_;
+};
+
+TEST_F(Commands, that_are_malformed_or_out_of_place_are_ignored)
+{
+    raw_link at(context_, ZMQ_PULL);
+    zmtp::shake_hands(at.peer, "PUSH");
+    const std::string name_beyond_the_end = zmtp::frame("\xc8PING", zmtp::command_bit);
+    for (const std::string& ignored :
+         {zmtp::frame("", zmtp::command_bit), zmtp::frame("\0"s, zmtp::command_bit),
+          name_beyond_the_end, zmtp::command("UNKNOWN", "data"), zmtp::ready("PUSH"),
+          zmtp::refusal("400"), zmtp::command("HELLO"), zmtp::command("WELCOME"),
+          zmtp::command("INITIATE"), zmtp::command("MESSAGE", "x"), zmtp::command("ping", "\0\0"s),
+          zmtp::command("UNKNOWN", std::string(300, 'x'))}) {
+        at.peer.send(ignored + zmtp::frame("next"));
+        ASSERT_EQ(parts{"next"}, at.socket.recv_parts()) << testing::PrintToString(ignored);
+    }
+}
+
+class ZlinkOnlyCommands : public Commands, public ::testing::WithParamInterface<int> {};
+
+TEST_P(ZlinkOnlyCommands, of_subscribers_and_dishes_are_no_messages)
+{
+    const std::map<int, const char*> peers{
+        {ZMQ_PAIR, "PAIR"}, {ZMQ_PULL, "PUSH"}, {ZMQ_DEALER, "DEALER"}, {ZMQ_ROUTER, "DEALER"},
+        {ZMQ_XPUB, "XSUB"}, {ZMQ_XSUB, "XPUB"}, {ZMQ_REP, "REQ"}};
+    raw_link at(context_, GetParam());
+    zmtp::shake_hands(at.peer, peers.at(GetParam()));
+    for (const char* name : {"SUBSCRIBE", "CANCEL", "JOIN", "LEAVE"})
+        if (GetParam() != ZMQ_XPUB || *name == 'J' || *name == 'L')
+            at.peer.send(zmtp::command(name, "a"));
+    if (GetParam() == ZMQ_XSUB)
+        at.socket.send("\1");
+    at.peer.send(zmtp::frame("", zmtp::more) + zmtp::frame("next"));
+    parts received = at.socket.recv_parts();
+    if (GetParam() == ZMQ_ROUTER)
+        received.erase(received.begin());
+    EXPECT_EQ((GetParam() == ZMQ_REP ? parts{"next"} : parts{"", "next"}), received);
+}
+
+INSTANTIATE_TEST_SUITE_P(To, ZlinkOnlyCommands,
+                         ::testing::Values(ZMQ_PAIR, ZMQ_PULL, ZMQ_DEALER, ZMQ_ROUTER, ZMQ_XPUB,
+                                           ZMQ_XSUB, ZMQ_REP));
+
+TEST_F(Commands, with_the_bit_of_a_further_part_are_commands)
+{
+    raw_link at(context_, ZMQ_PULL);
+    zmtp::shake_hands(at.peer, "PUSH");
+    at.peer.send(zmtp::frame("first", zmtp::more) + zmtp::ping(0, "1", zmtp::more) +
+                 zmtp::frame("second") + zmtp::ping(0, "2", zmtp::more) + zmtp::frame("next"));
+    for (const char* context : {"1", "2"})
+        EXPECT_EQ(zmtp::pong(context), zmtp::recv_frame(at.peer));
+    EXPECT_EQ((parts{"first", "second"}), at.socket.recv_parts());
+    EXPECT_EQ(parts{"next"}, at.socket.recv_parts());
+}
+
+TEST_F(Commands, above_the_size_limit_end_the_connection)
+{
+    raw_link at(context_, ZMQ_PULL, [](test_socket& socket) { limit_messages(socket, 100); });
+    zmtp::shake_hands(at.peer, "PUSH");
+    at.peer.send(zmtp::command("UNKNOWN", std::string(92, 'x')) + zmtp::ping());
+    EXPECT_EQ(zmtp::pong(), zmtp::recv_frame(at.peer));
+    at.peer.send(zmtp::command("UNKNOWN", std::string(93, 'x')));
+    EXPECT_TRUE(at.peer.ended());
+}
+
+TEST_F(Commands, of_a_handshake_above_the_size_limit_end_the_connection)
+{
+    raw_link at(context_, ZMQ_PULL, [](test_socket& socket) { limit_messages(socket, 10); });
+    zmtp::play(at.peer, {zmtp::greeting(), zmtp::ready("PUSH")});
+    EXPECT_LE(at.peer.recv_to_end().size(), zmtp::ready("PULL").size());
+}
+
+TEST(SizeLimit, is_that_of_a_part)
+{
+    test_context context;
+    raw_link at(context, ZMQ_PULL, [](test_socket& socket) { limit_messages(socket, 100); });
+    zmtp::shake_hands(at.peer, "PUSH");
+    const std::string part(100, 'p');
+    at.peer.send(zmtp::frame(part, zmtp::more) + zmtp::frame(part, zmtp::more) + zmtp::frame(part));
+    EXPECT_EQ((parts{part, part, part}), at.socket.recv_parts());
+}
+
+} // namespace
+} // namespace zlink::test

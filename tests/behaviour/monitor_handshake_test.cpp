@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// What monitors tell of handshakes, and of connections that a peer spoils.
+#ifndef ZMQ_BUILD_DRAFT_API
+#define ZMQ_BUILD_DRAFT_API
+#endif
+#include "support/listening_post.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
+
+#include <optional>
+
+namespace zlink::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace std::string_literals;
+
+class MonitorHandshake : public ::testing::Test {
+protected:
+    /// A socket that a raw peer connects to, and its events from then on.
+    void accept_raw(const configuration& configure = {})
+    {
+        if (configure)
+            configure(socket_);
+        post_.emplace(context_, socket_);
+        peer_ = raw_peer(socket_.bind_and_resolve("tcp://127.0.0.1:*"));
+        post_->expect(ZMQ_EVENT_LISTENING);
+        begun_ = post_->expect(ZMQ_EVENT_ACCEPTED);
+    }
+    void connect_raw(const configuration& configure = {})
+    {
+        socket_.set(ZMQ_RECONNECT_IVL, 10);
+        if (configure)
+            configure(socket_);
+        post_.emplace(context_, socket_);
+        socket_.connect(listener_.endpoint());
+        peer_ = listener_.accept();
+        post_->expect(ZMQ_EVENT_CONNECT_DELAYED);
+        begun_ = post_->expect(ZMQ_EVENT_CONNECTED);
+    }
+    void expect_failure(std::uint64_t event, std::uint64_t value)
+    {
+        const told failed = post_->expect(event);
+        EXPECT_EQ(value, failed.values.at(0));
+        EXPECT_EQ(begun_.local, failed.local);
+        EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    }
+
+    test_context context_;
+    test_socket socket_{context_, ZMQ_DEALER};
+    raw_listener listener_;
+    raw_peer peer_;
+    std::optional<listening_post> post_;
+    told begun_;
+};
+
+TEST_F(MonitorHandshake, that_the_peer_leaves_is_told_and_tried_again)
+{
+    connect_raw();
+    peer_.send(zmtp::greeting().substr(0, 20));
+    wait_until([] { return false; }, 20ms); // both ends of the exchange
+    peer_.close();
+    const told failed = post_->expect(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+    EXPECT_TRUE(failed.values.at(0) == EPIPE || failed.values.at(0) == ECONNRESET)
+        << failed.values.at(0);
+    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    post_->expect(ZMQ_EVENT_CONNECT_RETRIED);
+    post_->expect(ZMQ_EVENT_CONNECT_DELAYED);
+    post_->expect(ZMQ_EVENT_CONNECTED);
+}
+
+TEST_F(MonitorHandshake, that_the_peer_leaves_is_told_at_the_bound_side)
+{
+    accept_raw();
+    peer_.close();
+    const told failed = post_->expect(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
+    EXPECT_TRUE(failed.values.at(0) == EPIPE || failed.values.at(0) == ECONNRESET)
+        << failed.values.at(0);
+    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    EXPECT_TRUE(post_->quiet());
+}
+
+TEST_F(MonitorHandshake, time_running_out_is_told_and_tried_again)
+{
+    connect_raw([](test_socket& socket) { socket.set(ZMQ_HANDSHAKE_IVL, 30); });
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EAGAIN);
+    post_->expect(ZMQ_EVENT_CONNECT_RETRIED);
+}
+
+TEST_F(MonitorHandshake, another_mechanism_is_told_and_not_tried_again)
+{
+    connect_raw();
+    peer_.send(zmtp::greeting(1, "PLAIN"));
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH);
+    EXPECT_TRUE(post_->quiet());
+}
+
+TEST_F(MonitorHandshake, another_mechanism_is_told_at_the_bound_side)
+{
+    accept_raw();
+    peer_.send(zmtp::greeting(1, "PLAIN"));
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH);
+    EXPECT_TRUE(post_->quiet());
+}
+
+TEST_F(MonitorHandshake, a_command_out_of_place_is_told)
+{
+    accept_raw();
+    peer_.send(zmtp::greeting() + zmtp::command("HELLO"));
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND);
+}
+
+TEST_F(MonitorHandshake, a_malformed_error_command_is_told)
+{
+    accept_raw();
+    peer_.send(zmtp::greeting() + zmtp::command("ERROR"));
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL,
+                   ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR);
+}
+
+TEST_F(MonitorHandshake, a_socket_type_that_does_not_fit_only_disconnects)
+{
+    accept_raw();
+    peer_.send(zmtp::greeting() + zmtp::ready("PUB"));
+    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+}
+
+TEST_F(MonitorHandshake, of_an_older_protocol_is_not_told)
+{
+    accept_raw();
+    const std::string signature = zmtp::greeting().substr(0, 10);
+    peer_.send(signature + "\1\5"s + zmtp::frame("") + zmtp::frame("x")); // no identity, a message
+    EXPECT_EQ("x", socket_.recv());
+    peer_.close();
+    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+}
+
+TEST_F(MonitorHandshake, a_reason_beyond_its_command_is_malformed)
+{
+    accept_raw();
+    zmtp::play(peer_, {zmtp::greeting(), zmtp::command("ERROR", "\4" + "400"s)});
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL,
+                   ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR);
+}
+
+TEST_F(MonitorHandshake, a_frame_above_the_limit_disconnects_for_ever)
+{
+    connect_raw([](test_socket& socket) { limit_messages(socket, 100); });
+    zmtp::shake_hands(peer_, "ROUTER");
+    post_->expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    peer_.send(zmtp::frame(std::string(101, 'x')));
+    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    EXPECT_TRUE(post_->quiet());
+}
+
+TEST_F(MonitorHandshake, silence_is_told_as_a_lost_connection)
+{
+    connect_raw([](test_socket& socket) { socket.set(ZMQ_HEARTBEAT_IVL, 20); });
+    zmtp::shake_hands(peer_, "ROUTER");
+    post_->expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    post_->expect(ZMQ_EVENT_CONNECT_RETRIED);
+}
+
+TEST_F(MonitorHandshake, another_protocol_is_an_identity_that_never_ends)
+{
+    accept_raw();
+    peer_.send("GET / HTTP/1.1\r\n\r\n"); // 'G' announces 71 bytes
+    EXPECT_EQ(zmtp::greeting().substr(0, 10), peer_.recv(10));
+    EXPECT_EQ("", peer_.recv_at_most(1, quiet_window));
+    EXPECT_FALSE(peer_.ended(0ms));
+    EXPECT_TRUE(post_->quiet());
+}
+
+class RefusedByPeer : public MonitorHandshake, public ::testing::WithParamInterface<int> {};
+
+TEST_P(RefusedByPeer, is_told_with_its_code_and_not_tried_again)
+{
+    connect_raw();
+    zmtp::play(peer_, {zmtp::greeting(), zmtp::refusal(std::to_string(GetParam()))});
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, static_cast<std::uint64_t>(GetParam()));
+    EXPECT_TRUE(post_->quiet());
+}
+
+INSTANTIATE_TEST_SUITE_P(With, RefusedByPeer, ::testing::Values(300, 400, 500));
+
+struct refused_opening {
+    const char* name;
+    std::vector<std::string> steps;
+    const char* domain = "";
+};
+
+void PrintTo(const refused_opening& opening, std::ostream* out)
+{
+    *out << opening.name;
+}
+
+class QuietRefusal : public MonitorHandshake,
+                     public ::testing::WithParamInterface<refused_opening> {};
+
+TEST_P(QuietRefusal, only_disconnects_and_is_not_tried_again)
+{
+    connect_raw([](test_socket& socket) {
+        limit_messages(socket, 100);
+        if (*GetParam().domain)
+            socket.set(ZMQ_ZAP_DOMAIN, GetParam().domain);
+    });
+    zmtp::play(peer_, GetParam().steps);
+    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    EXPECT_TRUE(post_->quiet());
+}
+
+refused_opening with_command(const char* name, const std::string& bytes)
+{
+    return {name, {zmtp::greeting(), bytes}};
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, QuietRefusal,
+    ::testing::Values(
+        with_command("no_reason", zmtp::refusal("")),
+        with_command("another_reason", zmtp::refusal("404")),
+        with_command("a_longer_reason", zmtp::refusal("4000")),
+        with_command("a_stray_byte", zmtp::ready("ROUTER", "\7")),
+        with_command("a_value_beyond_the_end", zmtp::ready("ROUTER", "\1X\0\0\0\2x"s)),
+        with_command("a_type_that_does_not_fit", zmtp::ready("PUB")),
+        with_command("a_large_command",
+                     zmtp::ready("ROUTER", zmtp::property("X", std::string(100, 'x')))),
+        refused_opening{
+            "zmtp_2_0_with_a_domain", {zmtp::greeting().substr(0, 10) + "\1\6\0\0"s}, "domain"},
+        refused_opening{"zmtp_1_0_with_a_domain", {"\1\0\4\0abc\4\0def"s}, "domain"}),
+    [](const auto& info) { return info.param.name; });
+
+} // namespace
+} // namespace zlink::test
