@@ -20,7 +20,14 @@ constexpr std::size_t max_id_bytes = 255;
 // More than any library reads at a time.
 constexpr std::size_t max_chunk_bytes = 256 * 1024;
 
-void send_as_msg(void* socket, const void* data, std::size_t size, int flags)
+// What is not on the way of every message stays out of the functions that are, so that these are
+// short: the time of this program counts as the library's.
+[[noreturn, gnu::noinline]] void fail(const char* reason)
+{
+    throw failure(reason);
+}
+
+[[gnu::noinline]] void send_as_msg(void* socket, const void* data, std::size_t size, int flags)
 {
     zmq_msg_t message;
     checked(zmq_msg_init_size(&message, size), "zmq_msg_init_size");
@@ -32,7 +39,8 @@ void send_as_msg(void* socket, const void* data, std::size_t size, int flags)
 }
 
 /// Receives one frame and copies what `buffer` takes of it. Returns its full size.
-std::size_t receive_as_msg(void* socket, std::span<char> buffer, int flags, bool more_expected)
+[[gnu::noinline]] std::size_t receive_as_msg(void* socket, std::span<char> buffer, int flags,
+                                             bool more_expected)
 {
     zmq_msg_t message;
     checked(zmq_msg_init(&message), "zmq_msg_init");
@@ -45,7 +53,7 @@ std::size_t receive_as_msg(void* socket, std::span<char> buffer, int flags, bool
     zmq_msg_close(&message);
     checked(size, "zmq_msg_recv");
     if (!framed_well) {
-        throw failure("a message arrived with a wrong number of frames");
+        fail("a message arrived with a wrong number of frames");
     }
     return static_cast<std::size_t>(size);
 }
@@ -73,11 +81,39 @@ message_port::message_port(void* out, void* in, port_format format)
       id_buffer_(max_id_bytes)
 {}
 
+inline void message_port::send_frame(const void* data, std::size_t size, int flags)
+{
+    if (format_.api == api::msg) {
+        return send_as_msg(out_, data, size, flags);
+    }
+    checked(zmq_send(out_, data, size, flags), "zmq_send");
+}
+
+inline std::size_t message_port::receive_frame(std::span<char> buffer, bool more_expected)
+{
+    const int flags = format_.poll_before_receive ? ZMQ_DONTWAIT : 0;
+    if (format_.api == api::msg) {
+        return receive_as_msg(in_, buffer, flags, more_expected);
+    }
+    // zmq_recv returns the full size even if the frame did not fit.
+    return static_cast<std::size_t>(
+        checked(zmq_recv(in_, buffer.data(), buffer.size(), flags), "zmq_recv"));
+}
+
+inline void message_port::receive_id()
+{
+    const std::size_t size = receive_frame(id_buffer_, true);
+    if (size != format_.peer_id.size() ||
+        std::memcmp(id_buffer_.data(), format_.peer_id.data(), size) != 0) {
+        learn_id(size);
+    }
+}
+
 void message_port::meet_peer()
 {
     receive_id();
     if (receive_frame(receive_buffer_, false) != 0) {
-        throw failure("bytes arrived before the notice of a connection");
+        fail("bytes arrived before the notice of a connection");
     }
 }
 
@@ -98,55 +134,34 @@ std::uint64_t message_port::receive()
     if (format_.poll_before_receive) {
         wait_readable();
     }
-    if (format_.peers == addressing::stream) {
-        return receive_record();
-    }
-    if (format_.peers == addressing::number) {
-        return receive_numbered();
-    }
-    if (format_.peers == addressing::frame) {
+    if (format_.peers != addressing::none) {
+        if (format_.peers == addressing::stream) {
+            return receive_record();
+        }
+        if (format_.peers == addressing::number) {
+            return receive_numbered();
+        }
         receive_id();
     }
     // A program that uses messages reads them where they lie, so only the number is copied.
     const std::size_t wanted =
         format_.api == api::msg ? sizeof(std::uint64_t) : receive_buffer_.size();
     const std::size_t size = receive_frame({receive_buffer_.data(), wanted}, false);
-    require_size(size);
+    if (size != format_.size_bytes) {
+        throw_wrong_size(size);
+    }
     std::uint64_t sequence = 0;
     std::memcpy(&sequence, receive_buffer_.data(), sizeof sequence);
     return sequence;
 }
 
-void message_port::send_frame(const void* data, std::size_t size, int flags)
+// The first id that comes is the peer's, unless it was known before.
+void message_port::learn_id(std::size_t size)
 {
-    if (format_.api == api::msg) {
-        send_as_msg(out_, data, size, flags);
-    } else {
-        checked(zmq_send(out_, data, size, flags), "zmq_send");
+    if (!format_.peer_id.empty() || size > id_buffer_.size()) {
+        fail("a message arrived with a wrong routing id");
     }
-}
-
-std::size_t message_port::receive_frame(std::span<char> buffer, bool more_expected)
-{
-    const int flags = format_.poll_before_receive ? ZMQ_DONTWAIT : 0;
-    if (format_.api == api::msg) {
-        return receive_as_msg(in_, buffer, flags, more_expected);
-    }
-    // zmq_recv returns the full size even if the frame did not fit.
-    return static_cast<std::size_t>(
-        checked(zmq_recv(in_, buffer.data(), buffer.size(), flags), "zmq_recv"));
-}
-
-void message_port::receive_id()
-{
-    const std::size_t size = receive_frame(id_buffer_, true);
-    const std::string_view id(id_buffer_.data(), std::min(size, id_buffer_.size()));
-    if (format_.peer_id.empty()) {
-        format_.peer_id = id;
-    }
-    if (id != format_.peer_id) {
-        throw failure("a message arrived with a wrong routing id");
-    }
+    format_.peer_id.assign(id_buffer_.data(), size);
 }
 
 void message_port::send_numbered()
@@ -176,12 +191,14 @@ std::uint64_t message_port::receive_numbered()
     const std::uint32_t from = size == -1 ? 0 : routing_id(&message);
     zmq_msg_close(&message);
     checked(size, "zmq_msg_recv");
-    require_size(static_cast<std::size_t>(size));
+    if (static_cast<std::size_t>(size) != format_.size_bytes) {
+        throw_wrong_size(static_cast<std::size_t>(size));
+    }
     if (peer_number_ == 0) {
         peer_number_ = from;
     }
     if (from == 0 || from != peer_number_) {
-        throw failure("a message arrived with a wrong routing id");
+        fail("a message arrived with a wrong routing id");
     }
     return sequence;
 }
@@ -211,16 +228,9 @@ void message_port::receive_bytes()
                                 receive_buffer_.size() - bytes_end_);
     const std::size_t size = receive_frame(space, false);
     if (size == 0 || size > space.size()) {
-        throw failure(size == 0 ? "the connection is lost" : "more bytes at once than expected");
+        fail(size == 0 ? "the connection is lost" : "more bytes at once than expected");
     }
     bytes_end_ += size;
-}
-
-void message_port::require_size(std::size_t size) const
-{
-    if (size != format_.size_bytes) {
-        throw failure(fmt::format("received {} bytes instead of {}", size, format_.size_bytes));
-    }
 }
 
 void message_port::wait_readable()
@@ -228,8 +238,13 @@ void message_port::wait_readable()
     zmq_pollitem_t item{in_, 0, ZMQ_POLLIN, 0};
     checked(zmq_poll(&item, 1, -1), "zmq_poll");
     if ((item.revents & ZMQ_POLLIN) == 0) {
-        throw failure("zmq_poll returned without an event");
+        fail("zmq_poll returned without an event");
     }
+}
+
+void message_port::throw_wrong_size(std::size_t size) const
+{
+    throw failure(fmt::format("received {} bytes instead of {}", size, format_.size_bytes));
 }
 
 void message_port::throw_out_of_order(std::uint64_t expected, std::uint64_t received) const

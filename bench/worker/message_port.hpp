@@ -56,12 +56,13 @@ private:
     void send_frame(const void* data, std::size_t size, int flags);
     std::size_t receive_frame(std::span<char> buffer, bool more_expected);
     void receive_id();
+    void learn_id(std::size_t size);
     void send_numbered();
     std::uint64_t receive_numbered();
     std::uint64_t receive_record();
     void receive_bytes();
-    void require_size(std::size_t size) const;
     void wait_readable();
+    [[noreturn]] void throw_wrong_size(std::size_t size) const;
     [[noreturn]] void throw_out_of_order(std::uint64_t expected, std::uint64_t received) const;
 
     void* out_;
