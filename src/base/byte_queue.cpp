@@ -389,10 +389,13 @@ void byte_queue::sent(std::size_t bytes) noexcept
         send_at_ += step;
         bytes -= step;
     }
-    if (send_position() == limit_) {
+    const std::uint64_t position = send_position();
+    // Looked at only where all of the segment is published.
+    const auto at_end = [&] { return position == send_->end.load(std::memory_order_relaxed); };
+    if (position == limit_ || (at_end() && send_->ends_message)) {
         release_until(send_);
         read_ = read_end_ = send_at_;
-        if (limit_ == send_->end.load(std::memory_order_relaxed))
+        if (at_end())
             release_finished_body();
     }
 }

@@ -500,6 +500,37 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
     }
 }
 
+// While messages are queued without end, the next border between two of them is soon enough.
+TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
+{
+    narrow_stream stream(random_, 4'000);
+    outbound_.attach(stream, {});
+    for (int i = 0; i < 3; ++i)
+        send({std::string(10'000 + random_() % 40'000, static_cast<char>('a' + i))});
+    ASSERT_EQ(engine::outbound::status::blocked, outbound_.drain().state);
+    std::vector<std::byte> ping;
+    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
+    outbound_.send_control(ping);
+    auto channels = std::make_shared<channel_pair>();
+    pipe_end receiver(channels, false, nullptr);
+    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+    for (int quiet = 0; commands_.count == 0 && quiet < 100'000; ++quiet) {
+        outbound_.drain();
+        iovec space[2];
+        const int count = inbound.prepare(space);
+        if (const auto result = stream.read_some(space, count); result.bytes) {
+            ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
+        }
+    }
+    ASSERT_EQ(1, commands_.count);
+    frame part;
+    ASSERT_TRUE(receiver.peek(part));
+    EXPECT_EQ('a', part.text().front());
+    receiver.pop();
+    EXPECT_FALSE(receiver.peek(part));
+    outbound_.detach();
+}
+
 // Whoever writes, and whatever comes late: while something is left to be written, somebody has
 // cause to write it.
 TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/patterns.hpp"
 #include "sockets/policy/balanced.hpp"
+#include "sockets/policy/router_probe.hpp"
 
 #include <cerrno>
 #include <zmq.h>
@@ -14,8 +15,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        if (probe_router_)
-            pipe.write({});
+        probe_.greet(pipe);
         balanced::attach(pipe);
     }
 
@@ -34,12 +34,12 @@ public:
 
     int set_option(int id, const void* value, std::size_t bytes) override
     {
-        return id == ZMQ_PROBE_ROUTER ? read_flag(value, bytes, probe_router_) : EINVAL;
+        return id == ZMQ_PROBE_ROUTER ? probe_.set(value, bytes) : EINVAL;
     }
     bool connects_once() const noexcept override { return true; }
 
 private:
-    bool probe_router_ = false;
+    router_probe probe_;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/patterns.hpp"
 #include "sockets/policy/fair_queue.hpp"
+#include "sockets/policy/router_probe.hpp"
 
 #include <cerrno>
 #include <string>
@@ -18,8 +19,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        if (probe_router_)
-            pipe.write({});
+        probe_.greet(pipe);
         in_.add(pipe);
     }
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
@@ -88,7 +88,7 @@ public:
         case ZMQ_ROUTER_HANDOVER:
             return read_flag(value, bytes, ignored);
         case ZMQ_PROBE_ROUTER:
-            return read_flag(value, bytes, probe_router_);
+            return probe_.set(value, bytes);
         case ZMQ_CONNECT_ROUTING_ID:
             return bytes && value ? 0 : EINVAL;
         case ZMQ_ROUTER_RAW:
@@ -143,7 +143,7 @@ private:
     std::vector<std::string> envelope_;
     state state_ = state::idle;
     bool raw_ = false;
-    bool probe_router_ = false;
+    router_probe probe_;
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/patterns.hpp"
 #include "sockets/policy/balanced.hpp"
+#include "sockets/policy/router_probe.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -20,8 +21,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        if (probe_router_)
-            pipe.write({});
+        probe_.greet(pipe);
         balanced::attach(pipe);
     }
     void detach(core::pipe_end& pipe) override
@@ -98,7 +98,7 @@ public:
         case ZMQ_REQ_RELAXED:
             return read_flag(value, bytes, relaxed_);
         case ZMQ_PROBE_ROUTER:
-            return read_flag(value, bytes, probe_router_);
+            return probe_.set(value, bytes);
         default:
             return EINVAL;
         }
@@ -176,7 +176,7 @@ private:
     bool correlate_ = false;
     bool numbered_ = false; ///< the request sent last has a number
     bool relaxed_ = false;
-    bool probe_router_ = false;
+    router_probe probe_;
 };
 
 } // namespace

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/patterns.hpp"
-#include "sockets/policy/fair_queue.hpp"
+#include "sockets/policy/addressed_queue.hpp"
 #include "sockets/policy/peer_table.hpp"
+#include "sockets/policy/router_probe.hpp"
 
 #include <cerrno>
 #include <string>
@@ -18,8 +19,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        if (probe_router_)
-            pipe.write({});
+        probe_.greet(pipe);
         if (pipe.made_by_call && !connect_id_.empty())
             enter(pipe, std::exchange(connect_id_, {}));
     }
@@ -42,7 +42,7 @@ public:
     void peer_closed(core::pipe_end& pipe) override { leave(pipe); }
     void detach(core::pipe_end& pipe) override
     {
-        hear_no_more(pipe);
+        in_.remove(pipe);
         leave(pipe);
     }
     bool reads_from(const core::pipe_end& pipe) const noexcept override
@@ -86,52 +86,16 @@ public:
         return true;
     }
 
-    int receive(core::frame& part) override
-    {
-        core::pipe_end* const pipe = in_.peek(part);
-        if (!pipe)
-            return EAGAIN;
-        if (!id_given_)
-            part = core::frame_of(pipe->routing_id, true);
-        return 0;
-    }
-
-    core::taken_part take() noexcept override
-    {
-        if (id_given_) {
-            const core::taken_part part = in_.take();
-            id_given_ = !part || part.more();
-            return part;
-        }
-        const core::pipe_end* const pipe = in_.next_to_take();
-        if (!pipe)
-            return {};
-        id_given_ = true;
-        const core::frame id = core::frame_of(pipe->routing_id, true);
-        return {id.data, id.size, true};
-    }
-
-    void received() override
-    {
-        if (!id_given_) {
-            id_given_ = in_.last() != nullptr;
-            return;
-        }
-        id_given_ = in_.last() != nullptr && in_.more();
-        in_.pop();
-    }
-
+    int receive(core::frame& part) override { return in_.receive(part); }
+    core::taken_part take() noexcept override { return in_.take(); }
+    void received() override { in_.received(); }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
 
     bool can_send() override
     {
         return !mandatory_ || peers_.any_of([](core::pipe_end& pipe) { return pipe.can_write(); });
     }
-    bool can_receive() override
-    {
-        core::frame part;
-        return in_.peek(part) != nullptr;
-    }
+    bool can_receive() override { return in_.can_receive(); }
 
     int peer_events(std::string_view routing_id, int& events) override
     {
@@ -150,7 +114,7 @@ public:
         case ZMQ_ROUTER_HANDOVER:
             return read_flag(value, bytes, handover_);
         case ZMQ_PROBE_ROUTER:
-            return read_flag(value, bytes, probe_router_);
+            return probe_.set(value, bytes);
         case ZMQ_CONNECT_ROUTING_ID: {
             if (bytes == 0 || !value)
                 return EINVAL;
@@ -209,13 +173,6 @@ private:
         return to->write(chunk) ? 0 : ENOMEM;
     }
 
-    void hear_no_more(core::pipe_end& pipe)
-    {
-        if (in_.last() == &pipe)
-            id_given_ = false; // what comes next is a message from its beginning
-        in_.remove(pipe);
-    }
-
     void enter(core::pipe_end& pipe, std::string id)
     {
         peers_.add(pipe, std::move(id));
@@ -230,15 +187,14 @@ private:
     }
 
     core::pattern_host& host_;
-    fair_queue in_;
+    addressed_queue in_;
     peer_table peers_;
     core::pipe_end* to_ = nullptr; ///< of the message being sent; null = dropped
     bool in_body_ = false;
-    bool id_given_ = false;
     bool mandatory_ = false;
     bool raw_ = false; ///< plain bytes instead of messages
     bool handover_ = false;
-    bool probe_router_ = false;
+    router_probe probe_;
     std::string connect_id_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/patterns.hpp"
-#include "sockets/policy/fair_queue.hpp"
+#include "sockets/policy/addressed_queue.hpp"
 #include "sockets/policy/peer_table.hpp"
 
 #include <algorithm>
@@ -31,8 +31,6 @@ public:
     void peer_closed(core::pipe_end& pipe) override { leave(pipe); }
     void detach(core::pipe_end& pipe) override
     {
-        if (in_.last() == &pipe)
-            id_given_ = false; // what comes next is a message from its beginning
         in_.remove(pipe);
         leave(pipe);
     }
@@ -46,45 +44,12 @@ public:
         return std::exchange(id_taken_, false) ? send_chunk(part) : choose_peer(part);
     }
 
-    int receive(core::frame& part) override
-    {
-        core::pipe_end* const pipe = in_.peek(part);
-        if (!pipe)
-            return EAGAIN;
-        if (!id_given_)
-            part = core::frame_of(pipe->routing_id, true);
-        return 0;
-    }
-
-    core::taken_part take() noexcept override
-    {
-        if (id_given_) {
-            const core::taken_part part = in_.take();
-            id_given_ = !part;
-            return part;
-        }
-        const core::pipe_end* const pipe = in_.next_to_take();
-        if (!pipe)
-            return {};
-        id_given_ = true;
-        const core::frame id = core::frame_of(pipe->routing_id, true);
-        return {id.data, id.size, true};
-    }
-
-    void received() override
-    {
-        if (in_.last() && !std::exchange(id_given_, !id_given_))
-            return;
-        in_.pop();
-    }
-
+    int receive(core::frame& part) override { return in_.receive(part); }
+    core::taken_part take() noexcept override { return in_.take(); }
+    void received() override { in_.received(); }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override { return true; }
-    bool can_receive() override
-    {
-        core::frame part;
-        return in_.peek(part) != nullptr;
-    }
+    bool can_receive() override { return in_.can_receive(); }
 
     int set_option(int id, const void* value, std::size_t bytes) override
     {
@@ -165,12 +130,11 @@ private:
         peers_.remove(pipe);
     }
 
-    fair_queue in_;
+    addressed_queue in_;
     peer_table peers_;
     std::vector<core::pipe_end*> ending_; ///< to be closed as soon as all is sent
     core::pipe_end* to_ = nullptr;        ///< of the chunk that comes next; null = dropped
     bool id_taken_ = false;               ///< a chunk comes next
-    bool id_given_ = false;               ///< as receive() has it
     bool notices_ = true;
     std::string connect_id_;
     std::string newest_id_;

@@ -89,7 +89,7 @@ public:
             return {};
         last_ = pipe;
         in_message_ = more_ = part.more();
-        if (active_ > 1 && !more_)
+        if (!more_)
             next_after(*pipe);
         return part;
     }
@@ -129,6 +129,8 @@ private:
 
     void next_after(const core::pipe_end& pipe)
     {
+        if (active_ <= 1)
+            return; // one alone keeps its turn
         current_ = pipe.in_index + 1;
         if (current_ >= active_)
             current_ = 0;

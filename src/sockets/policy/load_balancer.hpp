@@ -66,9 +66,7 @@ public:
             return 0;
         }
         target_ = nullptr;
-        current_ = pipe->out_index + 1;
-        if (current_ >= active_)
-            current_ = 0;
+        next_after(*pipe);
         return 0;
     }
 
@@ -80,11 +78,7 @@ public:
         core::pipe_end* const pipe = pipes_[current_];
         if (!pipe->put(data, size))
             return false;
-        if (active_ > 1) {
-            current_ = pipe->out_index + 1;
-            if (current_ >= active_)
-                current_ = 0;
-        }
+        next_after(*pipe);
         return true;
     }
 
@@ -105,6 +99,15 @@ private:
             deactivate(current_);
         }
         return false;
+    }
+
+    void next_after(const core::pipe_end& pipe)
+    {
+        if (active_ <= 1)
+            return; // one alone keeps its turn
+        current_ = pipe.out_index + 1;
+        if (current_ >= active_)
+            current_ = 0;
     }
 
     void exchange(std::size_t a, std::size_t b)

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "sockets/policy/fair_queue.hpp"
+
+#include <cerrno>
+
+namespace zlink::sockets {
+
+/// Receives whole messages from readable pipes in turn, each behind a part that names its pipe.
+class addressed_queue {
+public:
+    explicit addressed_queue(core::pattern_host& host) : in_(host) {}
+
+    void add(core::pipe_end& pipe) { in_.add(pipe); }
+    /// The pipe has become readable.
+    void activate(core::pipe_end& pipe) { in_.activate(pipe); }
+    void remove(core::pipe_end& pipe)
+    {
+        if (in_.last() == &pipe)
+            id_given_ = false; // what comes next is a message from its beginning
+        in_.remove(pipe);
+    }
+    bool contains(const core::pipe_end& pipe) const noexcept { return in_.contains(pipe); }
+
+    /// The next part: 0, or EAGAIN if there is none.
+    int receive(core::frame& part)
+    {
+        core::pipe_end* const pipe = in_.peek(part);
+        if (!pipe)
+            return EAGAIN;
+        if (!id_given_)
+            part = core::frame_of(pipe->routing_id, true);
+        return 0;
+    }
+
+    /// Moves past the part given last.
+    void received()
+    {
+        if (!id_given_) {
+            id_given_ = in_.last() != nullptr;
+            return;
+        }
+        id_given_ = in_.last() != nullptr && in_.more();
+        in_.pop();
+    }
+
+    /// receive() and received() in one, for what fair_queue::take() gives.
+    core::taken_part take() noexcept
+    {
+        if (id_given_) {
+            const core::taken_part part = in_.take();
+            id_given_ = !part || part.more();
+            return part;
+        }
+        const core::pipe_end* const pipe = in_.next_to_take();
+        if (!pipe)
+            return {};
+        id_given_ = true;
+        const core::frame id = core::frame_of(pipe->routing_id, true);
+        return {id.data, id.size, true};
+    }
+
+    bool can_receive()
+    {
+        core::frame part;
+        return in_.peek(part) != nullptr;
+    }
+    /// The pipe of the part given last.
+    core::pipe_end* last() const noexcept { return in_.last(); }
+
+private:
+    fair_queue in_;
+    bool id_given_ = false; ///< the part that comes next is one of the message itself
+};
+
+} // namespace zlink::sockets

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pipe.hpp"
+#include "sockets/patterns.hpp"
+
+namespace zlink::sockets {
+
+/// ZMQ_PROBE_ROUTER: an empty message tells each new peer the routing id, before any other.
+class router_probe {
+public:
+    int set(const void* value, std::size_t bytes) { return read_flag(value, bytes, wanted_); }
+    void greet(core::pipe_end& pipe) const
+    {
+        if (wanted_)
+            pipe.write({});
+    }
+
+private:
+    bool wanted_ = false;
+};
+
+} // namespace zlink::sockets
