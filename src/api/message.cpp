@@ -7,17 +7,6 @@
 
 namespace zlink::api {
 
-void message::init_empty() noexcept
-{
-    properties_ = nullptr;
-    routing_id_ = 0;
-    mark_ = live_mark;
-    kind_ = inlined;
-    inlined_size_ = 0;
-    more_ = false;
-    group_[0] = '\0';
-}
-
 bool message::init_size(std::size_t bytes) noexcept
 {
     init_empty();
@@ -30,7 +19,7 @@ bool message::init_size(std::size_t bytes) noexcept
         mark_ = 0;
         return false;
     }
-    set_outside_body(counted, {owner->data, bytes, owner});
+    set_outside(counted, {owner->data, bytes, owner});
     return true;
 }
 
@@ -55,42 +44,43 @@ bool message::init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* 
         mark_ = 0;
         return false;
     }
-    set_outside_body(counted, {owner->data, bytes, owner});
+    set_outside(counted, {owner->data, bytes, owner});
     return true;
 }
 
 void message::init_constant(const void* data, std::size_t bytes) noexcept
 {
     init_empty();
-    set_outside_body(constant, {static_cast<std::byte*>(const_cast<void*>(data)), bytes, nullptr});
+    set_outside(constant, {static_cast<std::byte*>(const_cast<void*>(data)), bytes, nullptr});
 }
 
-bool message::init_received(const core::frame& part, const core::metadata* properties) noexcept
+bool message::replace(const core::frame& part) noexcept
 {
-    if (part.owner && part.size > inline_bytes) {
-        init_empty();
-        part.owner->add_reference();
-        set_outside_body(counted, {const_cast<std::byte*>(part.data), part.size, part.owner});
-    } else if (!init_copy(part.data, part.size)) {
-        return false;
+    base::buffer* owner = nullptr;
+    const std::byte* data = part.data;
+    if (part.size > inline_bytes) {
+        if (part.owner) {
+            part.owner->add_reference();
+            owner = part.owner;
+        } else {
+            owner = base::allocate_buffer(part.size);
+            if (!owner)
+                return false;
+            std::memcpy(owner->data, data, part.size);
+            data = owner->data;
+        }
+    }
+    close();
+    init_empty();
+    if (owner) {
+        set_outside(counted, {const_cast<std::byte*>(data), part.size, owner});
+    } else {
+        inlined_size_ = static_cast<std::uint8_t>(part.size);
+        if (part.size)
+            std::memcpy(inlined_, data, part.size);
     }
     more_ = part.more();
-    if (properties) {
-        properties->add_reference();
-        properties_ = properties;
-    }
     return true;
-}
-
-void message::close() noexcept
-{
-    if (kind_ == counted)
-        outside_body().owner->drop_reference();
-    else if (kind_ != inlined) [[unlikely]]
-        close_outside();
-    if (properties_)
-        properties_->drop_reference();
-    mark_ = 0;
 }
 
 // What is neither usual.
@@ -148,26 +138,19 @@ void message::copy_from(message& from) noexcept
         return;
     close();
     if (from.body() == counted) {
-        const outside body = from.outside_body();
-        body.owner->shared = true;
-        body.owner->add_reference();
+        from.outside_body().owner->shared = true;
+        from.outside_body().owner->add_reference();
     }
     if (from.kind_ & outside_group)
         from.group_block()->add_reference();
     if (from.properties_)
-        from.properties_->add_reference();
+        from.properties_->add_references(1);
     std::memcpy(static_cast<void*>(this), &from, sizeof *this);
 }
 
 bool message::shared() const noexcept
 {
     return body() == constant || (body() == counted && outside_body().owner->shared);
-}
-
-core::frame message::as_frame(bool more) noexcept
-{
-    return {data(), size(), body() == counted ? outside_body().owner : nullptr,
-            more ? engine::zmtp3::flag_more : std::uint8_t{0}};
 }
 
 } // namespace zlink::api

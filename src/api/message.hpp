@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <zmq.h>
 
@@ -30,16 +31,38 @@ public:
     bool valid() const noexcept { return mark_ == live_mark; }
 
     // Initialisers; the former content is not looked at. False if memory is exhausted.
-    void init_empty() noexcept;
+    void init_empty() noexcept
+    {
+        properties_ = nullptr;
+        routing_id_ = 0;
+        mark_ = live_mark;
+        kind_ = inlined;
+        inlined_size_ = 0;
+        more_ = false;
+        group_[0] = '\0';
+    }
     bool init_size(std::size_t bytes) noexcept;
     bool init_copy(const void* data, std::size_t bytes) noexcept;
     bool init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* hint) noexcept;
     void init_constant(const void* data, std::size_t bytes) noexcept;
-    /// A received part: shared if it can be, else copied.
-    bool init_received(const core::frame& part, const core::metadata* properties) noexcept;
+
+    /// Replaces the content by a received part: shared if it can be, else copied. False if memory
+    /// is exhausted: nothing has changed then.
+    bool replace(const core::frame& part) noexcept;
+    /// Takes over a reference to properties, or null, after replace().
+    void set_properties(const core::metadata* properties) noexcept { properties_ = properties; }
 
     /// Gives up the content; the message is uninitialised then.
-    void close() noexcept;
+    void close() noexcept
+    {
+        if (kind_ == counted)
+            outside_body().owner->drop_reference();
+        else if (kind_ != inlined) [[unlikely]]
+            close_outside();
+        if (properties_)
+            properties_->drop_references(1);
+        mark_ = 0;
+    }
     /// Takes over the content of `from`, which becomes empty. Both are initialised.
     void move_from(message& from) noexcept;
     /// Shares or copies the content of `from`. Both are initialised.
@@ -52,9 +75,18 @@ public:
     }
     bool more() const noexcept { return more_; }
     bool shared() const noexcept;
+    /// Does it lie in memory that the application has given?
+    bool user_owned() const noexcept
+    {
+        return body() == counted && outside_body().owner->user_owned;
+    }
     const core::metadata* properties() const noexcept { return properties_; }
     /// As a part to be sent.
-    core::frame as_frame(bool more) noexcept;
+    core::frame as_frame(bool more) noexcept
+    {
+        return {data(), size(), body() == counted ? outside_body().owner : nullptr,
+                more ? engine::zmtp3::flag_more : std::uint8_t{0}};
+    }
 
     /// The peer it came from or goes to, with SERVER and PEER; 0 = none.
     std::uint32_t routing_id() const noexcept { return routing_id_; }
@@ -85,17 +117,6 @@ private:
     };
 
     std::uint8_t body() const noexcept { return kind_ & body_bits; }
-    outside outside_body() const noexcept
-    {
-        outside body;
-        std::memcpy(&body, inlined_, sizeof body);
-        return body;
-    }
-    void set_outside_body(std::uint8_t kind, const outside& body) noexcept
-    {
-        kind_ = kind;
-        std::memcpy(inlined_, &body, sizeof body);
-    }
     base::buffer* group_block() const noexcept
     {
         base::buffer* block;
@@ -105,8 +126,18 @@ private:
     void drop_group() noexcept;
     void close_outside() noexcept;
 
+    const outside& outside_body() const noexcept
+    {
+        return *std::launder(reinterpret_cast<const outside*>(inlined_));
+    }
+    void set_outside(std::uint8_t kind, const outside& body) noexcept
+    {
+        kind_ = kind;
+        new (inlined_) outside(body);
+    }
+
     const core::metadata* properties_;
-    alignas(8) std::byte inlined_[inline_bytes]; ///< or, at its beginning, an `outside`
+    alignas(outside) std::byte inlined_[inline_bytes]; ///< or the storage of an `outside`
     bool more_;
     std::uint16_t mark_;
     std::uint32_t routing_id_;

@@ -62,13 +62,11 @@ int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noe
     return send_bytes_as_frame(socket, data, bytes, flags);
 }
 
-int send_own_message(void* socket, message& content, int flags) noexcept
+[[gnu::noinline]] int send_message_as_frame(void* socket, message& content, int flags) noexcept
 {
-    const core::frame part = content.as_frame((flags & ZMQ_SNDMORE) != 0);
-    if (core::socket* const own = unshared_socket(socket); own && !part.user_owned()) [[likely]]
-        if (own->put(part.data, part.size, part.more())) [[likely]]
-            return 0;
-    return with_socket(socket, [&](core::socket& s) { return s.send(part, dont_wait(flags)); });
+    return with_socket(socket, [&content, flags](core::socket& s) {
+        return s.send(content.as_frame((flags & ZMQ_SNDMORE) != 0), dont_wait(flags));
+    });
 }
 
 // What only the types for many threads have: routing ids and groups.
@@ -99,27 +97,38 @@ int send_shared_message(void* socket, message& content, int flags) noexcept
     return reported_size(size);
 }
 
-bool take_routing_id_and_group(core::socket& from, const core::frame& part, message& into) noexcept
-{
-    into.set_routing_id(part.routing_id);
-    const auto group = from.source_group();
-    return group.empty() || into.set_group(group);
-}
-
 int receive_message(void* socket, message& into, int flags) noexcept
 {
-    const bool shared = is_shared(socket);
-    if (with_socket(socket, [&](core::socket& s) {
+    if (with_socket(socket, [&into, flags](core::socket& s) {
+            core::frame part;
+            if (const int error = s.receive(part, dont_wait(flags)))
+                return error;
+            if (!into.replace(part))
+                return ENOMEM; // the part stays to be received
+            into.set_properties(s.share_source_metadata());
+            s.received();
+            return 0;
+        }))
+        return -1;
+    return reported_size(into.size());
+}
+
+// With what only the types for many threads have: routing ids and groups.
+int receive_shared_message(void* socket, message& into, int flags) noexcept
+{
+    if (with_socket(socket, [&into, flags](core::socket& s) {
             core::frame part;
             if (const int error = s.receive(part, dont_wait(flags)))
                 return error;
             message received;
-            if (!received.init_received(part, s.source_metadata()))
-                return ENOMEM; // the part stays to be received
-            if (shared && !take_routing_id_and_group(s, part, received)) [[unlikely]] {
+            received.init_empty();
+            const auto group = s.source_group();
+            if (!received.replace(part) || (!group.empty() && !received.set_group(group))) {
                 received.close();
                 return ENOMEM;
             }
+            received.set_routing_id(part.routing_id);
+            received.set_properties(s.share_source_metadata());
             s.received();
             into.move_from(received);
             return 0;
@@ -162,9 +171,12 @@ int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags)
         return no_message(socket);
     message& content = message::of(msg);
     const std::size_t size = content.size();
-    if (is_shared(socket) ? send_shared_message(socket, content, flags)
-                          : send_own_message(socket, content, flags))
-        return -1;
+    core::socket* const own = content.user_owned() ? nullptr : unshared_socket(socket);
+    if (!own || !own->put(content.data(), size, (flags & ZMQ_SNDMORE) != 0)) [[unlikely]] {
+        if (is_shared(socket) ? send_shared_message(socket, content, flags)
+                              : send_message_as_frame(socket, content, flags))
+            return -1;
+    }
     content.close();
     content.init_empty();
     return reported_size(size);
@@ -174,7 +186,9 @@ int zmq_msg_recv(zmq_msg_t* msg, void* socket, int flags)
 {
     if (!msg || !message::of(msg).valid()) [[unlikely]]
         return no_message(socket);
-    return receive_message(socket, message::of(msg), flags);
+    message& into = message::of(msg);
+    return is_shared(socket) ? receive_shared_message(socket, into, flags)
+                             : receive_message(socket, into, flags);
 }
 
 int zmq_sendmsg(void* socket, zmq_msg_t* msg, int flags)

@@ -8,6 +8,7 @@
 #include <new>
 #include <pthread.h>
 #include <thread>
+#include <utility>
 
 namespace zlink::base {
 namespace {
@@ -99,6 +100,83 @@ private:
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< given out and not come back
 };
 
+// Small blocks come and go with every message that an application holds as a zmq_msg_t, mostly in
+// one thread: each thread keeps some of its own. A sanitizer is to see every block come and go.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::size_t kept_by_thread_bytes = 0;
+#else
+constexpr std::size_t kept_by_thread_bytes = 16 * 1024;
+#endif
+constexpr std::size_t small_step_bytes = 64;
+constexpr std::size_t small_class_count = 18;
+constexpr std::size_t largest_small_bytes = small_step_bytes * small_class_count;
+
+constexpr std::size_t small_class_of(std::size_t bytes)
+{
+    return (bytes - 1) / small_step_bytes;
+}
+constexpr std::size_t small_class_bytes(std::size_t index)
+{
+    return (index + 1) * small_step_bytes;
+}
+
+/// The small blocks a thread keeps, as they are but for their references; `hint` leads to the next.
+/// It has no destructor, as blocks may come back after those of the thread have run: close() is the
+/// end of it.
+class thread_blocks {
+public:
+    buffer* take(std::size_t index) noexcept
+    {
+        buffer* const first = free_[index];
+        if (first) {
+            free_[index] = static_cast<buffer*>(first->hint);
+            bytes_ -= small_class_bytes(index);
+        }
+        return first;
+    }
+
+    void give(buffer* block, std::size_t index) noexcept
+    {
+        const std::size_t bytes = bytes_ + small_class_bytes(index);
+        if (bytes > limit_bytes_ && !open()) [[unlikely]]
+            return std::free(block);
+        block->hint = std::exchange(free_[index], block);
+        bytes_ = bytes;
+    }
+
+    void close() noexcept
+    {
+        limit_bytes_ = 0;
+        for (buffer*& first : free_)
+            while (first)
+                std::free(std::exchange(first, static_cast<buffer*>(first->hint)));
+    }
+
+private:
+    [[gnu::noinline]] bool open() noexcept;
+
+    std::size_t bytes_ = 0;
+    std::size_t limit_bytes_ = 0;
+    bool opened_ = false;
+    buffer* free_[small_class_count] = {};
+};
+
+constinit thread_local thread_blocks own_blocks;
+
+// With the first block that comes. Afterwards it is full, or at its end.
+bool thread_blocks::open() noexcept
+{
+    struct closer {
+        ~closer() { own_blocks.close(); }
+    };
+    if (opened_)
+        return false;
+    [[maybe_unused]] static thread_local const closer at_thread_end;
+    opened_ = true;
+    limit_bytes_ = kept_by_thread_bytes;
+    return limit_bytes_ != 0;
+}
+
 // Constant-initialised and never destroyed: messages may outlive every static object.
 union pool_storage {
     block_pool pool;
@@ -116,18 +194,11 @@ constexpr std::size_t header_bytes = (sizeof(buffer) + alignof(std::max_align_t)
 
 } // namespace
 
-buffer* allocate_buffer(std::size_t bytes) noexcept
+namespace {
+
+// A block of `total` bytes with the header.
+buffer* make_block(void* memory, std::size_t total, std::uint16_t size_class) noexcept
 {
-    if (bytes > SIZE_MAX / 2 - header_bytes)
-        return nullptr;
-    std::size_t total = bytes + header_bytes;
-    std::uint16_t size_class = buffer::unpooled;
-    void* memory = nullptr;
-    if (total >= smallest_pooled_bytes && total <= largest_pooled_bytes) {
-        size_class = static_cast<std::uint16_t>(class_of(total));
-        total = class_bytes(size_class);
-        memory = storage.pool.take_or_wait(size_class);
-    }
     if (!memory)
         memory = std::malloc(total);
     if (!memory)
@@ -142,6 +213,50 @@ buffer* allocate_buffer(std::size_t bytes) noexcept
                                nullptr};
 }
 
+[[gnu::noinline]] buffer* make_small_block(std::size_t index) noexcept
+{
+    return make_block(nullptr, small_class_bytes(index),
+                      static_cast<std::uint16_t>(buffer::first_small_class + index));
+}
+
+[[gnu::noinline]] buffer* allocate_large_buffer(std::size_t bytes) noexcept
+{
+    if (bytes > SIZE_MAX / 2 - header_bytes)
+        return nullptr;
+    const std::size_t total = bytes + header_bytes;
+    if (total < smallest_pooled_bytes || total > largest_pooled_bytes)
+        return make_block(nullptr, total, buffer::unpooled);
+    const std::size_t index = class_of(total);
+    return make_block(storage.pool.take_or_wait(index), class_bytes(index),
+                      static_cast<std::uint16_t>(index));
+}
+
+[[gnu::noinline]] void destroy_large_buffer(buffer* block) noexcept
+{
+    if (block->user_owned && block->free)
+        block->free(block->data, block->hint);
+    const std::uint16_t size_class = block->size_class;
+    block->~buffer();
+    if (size_class != buffer::unpooled && storage.pool.give(block, size_class))
+        return;
+    std::free(block);
+}
+
+} // namespace
+
+buffer* allocate_buffer(std::size_t bytes) noexcept
+{
+    if (bytes > largest_small_bytes - header_bytes)
+        return allocate_large_buffer(bytes);
+    const std::size_t index = small_class_of(bytes + header_bytes);
+    buffer* const block = own_blocks.take(index);
+    if (!block) [[unlikely]]
+        return make_small_block(index);
+    block->references.store(1, std::memory_order_relaxed);
+    block->shared.store(false, std::memory_order_relaxed);
+    return block;
+}
+
 buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void* hint) noexcept
 {
     void* memory = std::malloc(sizeof(buffer));
@@ -153,13 +268,10 @@ buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void
 
 void destroy_buffer(buffer* block) noexcept
 {
-    if (block->user_owned && block->free)
-        block->free(block->data, block->hint);
-    const std::uint16_t size_class = block->size_class;
-    block->~buffer();
-    if (size_class != buffer::unpooled && storage.pool.give(block, size_class))
-        return;
-    std::free(block);
+    const std::size_t index = std::size_t{block->size_class} - buffer::first_small_class;
+    if (index >= small_class_count) [[unlikely]]
+        return destroy_large_buffer(block);
+    own_blocks.give(block, index);
 }
 
 } // namespace zlink::base

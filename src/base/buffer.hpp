@@ -18,12 +18,13 @@ struct buffer {
     std::byte* data;
     std::size_t capacity_bytes;
     std::atomic<std::uint32_t> references;
-    std::uint16_t size_class; ///< index in the block pool, `unpooled` if it has none
+    std::uint16_t size_class; ///< whose blocks are kept for reuse; `unpooled` if they are not
     bool user_owned;          ///< memory belongs to the application: `free` is called at the end
     std::atomic<bool> shared; ///< was referenced twice at some time (sticky, for ZMQ_SHARED)
     free_function free;
     void* hint;
 
+    static constexpr std::uint16_t first_small_class = 0x8000; ///< those that threads keep
     static constexpr std::uint16_t unpooled = 0xffff;
 
     bool unique() const noexcept { return references.load(std::memory_order_acquire) == 1; }
@@ -32,7 +33,8 @@ struct buffer {
 };
 
 /// A block of at least `bytes` bytes with one reference, or null when memory is exhausted.
-/// Blocks of some tens of KiB and more are recycled, which keeps their pages mapped.
+/// Blocks of some tens of KiB and more are recycled, which keeps their pages mapped; so are those
+/// up to 1 KiB that are freed in the same thread, which saves most of their cost.
 buffer* allocate_buffer(std::size_t bytes) noexcept;
 
 /// Wraps memory of the application; null when memory is exhausted (`free` is not called then).

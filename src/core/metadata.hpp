@@ -29,10 +29,13 @@ public:
     }
     int descriptor() const noexcept { return descriptor_; }
 
-    void add_reference() const noexcept { references_.fetch_add(1, std::memory_order_relaxed); }
-    void drop_reference() const noexcept
+    void add_references(int count) const noexcept
     {
-        if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        references_.fetch_add(count, std::memory_order_relaxed);
+    }
+    void drop_references(int count) const noexcept
+    {
+        if (references_.fetch_sub(count, std::memory_order_acq_rel) == count)
             delete this;
     }
 
@@ -53,7 +56,7 @@ public:
     metadata_ref(const metadata_ref& other) noexcept : data_(other.data_)
     {
         if (data_)
-            data_->add_reference();
+            data_->add_references(1);
     }
     metadata_ref& operator=(metadata_ref other) noexcept
     {
@@ -63,12 +66,55 @@ public:
     ~metadata_ref()
     {
         if (data_)
-            data_->drop_reference();
+            data_->drop_references(1);
     }
     const metadata* get() const noexcept { return data_; }
 
 private:
     const metadata* data_ = nullptr;
+};
+
+/// Gives out references to metadata, one per message received, without an atomic operation for
+/// each. Thread safety: one thread at a time; what was given out may be dropped in any.
+class metadata_stock {
+public:
+    metadata_stock() noexcept = default;
+    explicit metadata_stock(metadata_ref data) noexcept : data_(std::move(data)) {}
+    metadata_stock(metadata_stock&& other) noexcept
+        : data_(std::move(other.data_)), stock_(std::exchange(other.stock_, 0))
+    {}
+    metadata_stock& operator=(metadata_stock other) noexcept
+    {
+        std::swap(data_, other.data_);
+        std::swap(stock_, other.stock_);
+        return *this;
+    }
+    ~metadata_stock()
+    {
+        if (stock_)
+            data_.get()->drop_references(stock_);
+    }
+
+    /// A reference the caller owns, or null if there is no metadata.
+    const metadata* share() const noexcept
+    {
+        const metadata* const data = data_.get();
+        if (!data)
+            return nullptr;
+        if (stock_ == 0) {
+            data->add_references(replenished);
+            stock_ = replenished;
+        }
+        --stock_;
+        return data;
+    }
+    const metadata_ref& get() const noexcept { return data_; }
+
+private:
+    static constexpr int replenished = 100;
+
+    metadata_ref data_;
+    mutable int stock_ = 0; ///< references to `data_` that belong to nobody yet
 };
 
 } // namespace zlink::core

@@ -25,10 +25,10 @@ int pattern::get_option(int, void*, std::size_t*)
     return EINVAL;
 }
 
-const metadata* pattern::source_metadata() const noexcept
+const metadata* pattern::share_source_metadata() const noexcept
 {
     const pipe_end* const pipe = source();
-    return pipe ? pipe->properties().get() : nullptr;
+    return pipe ? pipe->share_properties() : nullptr;
 }
 
 int pattern::join(std::string_view)

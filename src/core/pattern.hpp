@@ -60,8 +60,9 @@ public:
     virtual void received() = 0;
     /// The pipe the part given last came from; null if from none.
     virtual const pipe_end* source() const noexcept { return nullptr; }
-    /// Properties of the peer that sent the part given last; null if there are none.
-    virtual const metadata* source_metadata() const noexcept;
+    /// Properties of the peer that sent the part given last, with a reference that the caller owns;
+    /// null if there are none.
+    virtual const metadata* share_source_metadata() const noexcept;
     /// The group of the part given last.
     virtual std::string_view source_group() const noexcept { return {}; }
     virtual bool can_send() = 0;

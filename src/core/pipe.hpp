@@ -237,8 +237,13 @@ public:
     bool closed_here() const noexcept { return closed_; }
     bool belongs_to(const pipe_peer& other) const noexcept { return other_.get() == &other; }
 
-    const metadata_ref& properties() const noexcept { return properties_; }
-    void set_properties(metadata_ref properties) { properties_ = std::move(properties); }
+    const metadata_ref& properties() const noexcept { return properties_.get(); }
+    /// For a message: a reference the caller owns, or null.
+    const metadata* share_properties() const noexcept { return properties_.share(); }
+    void set_properties(metadata_ref properties)
+    {
+        properties_ = metadata_stock(std::move(properties));
+    }
 
     /// Messages written that the other end has not taken; messages there to be read. As a look from
     /// the side: both move meanwhile.
@@ -343,7 +348,7 @@ private:
     base::channel* const in_;
     std::shared_ptr<pipe_peer> other_;
     std::shared_ptr<base::mailbox> box_;
-    metadata_ref properties_;
+    metadata_stock properties_;
     base::stall_wait backlog_;
     bool deferred_ = false;    ///< this end has to flush what it commits, see wake_result
     bool handed_over_ = false; ///< another thread writes it, see wake_result

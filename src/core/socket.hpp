@@ -86,8 +86,12 @@ public:
         ++received_;
         after_operation(0);
     }
-    /// Properties of the peer the part given last came from; may be null.
-    const metadata* source_metadata() const noexcept { return pattern_->source_metadata(); }
+    /// Properties of the peer the part given last came from, with a reference that the caller owns;
+    /// may be null.
+    const metadata* share_source_metadata() const noexcept
+    {
+        return pattern_->share_source_metadata();
+    }
     /// The group of the part given last; empty if it has none.
     std::string_view source_group() const noexcept { return pattern_->source_group(); }
 

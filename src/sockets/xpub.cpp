@@ -246,6 +246,15 @@ int xpub::receive(core::frame& part)
     return 0;
 }
 
+const core::metadata* xpub::share_source_metadata() const noexcept
+{
+    const core::metadata* const properties =
+        upstream_.empty() ? nullptr : upstream_.front().properties.get();
+    if (properties)
+        properties->add_references(1);
+    return properties;
+}
+
 void xpub::received()
 {
     if (upstream_.empty())

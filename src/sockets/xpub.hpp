@@ -26,10 +26,7 @@ public:
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override;
     int receive(core::frame& part) override;
     void received() override;
-    const core::metadata* source_metadata() const noexcept override
-    {
-        return upstream_.empty() ? nullptr : upstream_.front().properties.get();
-    }
+    const core::metadata* share_source_metadata() const noexcept override;
     bool reads_from(const core::pipe_end& pipe) const noexcept override { return knows(pipe); }
     bool can_send() override { return true; }
     bool fans_out() const noexcept override { return true; }

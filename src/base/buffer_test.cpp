@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/buffer.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+#include <thread>
+#include <vector>
+
+namespace zlink::base {
+namespace {
+
+TEST(Buffer, has_the_room_that_was_asked_for)
+{
+    for (const std::size_t bytes :
+         {0, 1, 16, 17, 80, 81, 1000, 1104, 1105, 16384 - 48, 16384, 1 << 20, (1 << 20) + 1}) {
+        const buffer_ref block(allocate_buffer(bytes));
+        ASSERT_TRUE(block);
+        EXPECT_GE(block->capacity_bytes, bytes);
+        EXPECT_TRUE(block->unique());
+        std::memset(block->data, 'x', block->capacity_bytes);
+    }
+}
+
+TEST(Buffer, keeps_bodies_apart)
+{
+    for (int round = 0; round < 3; ++round) {
+        std::vector<buffer_ref> blocks;
+        for (int i = 0; i < 500; ++i) {
+            blocks.emplace_back(allocate_buffer(static_cast<std::size_t>(1 + i * 3)));
+            ASSERT_TRUE(blocks.back());
+            std::memset(blocks.back()->data, i % 256, blocks.back()->capacity_bytes);
+        }
+        for (int i = 0; i < 500; ++i) {
+            const buffer_ref& block = blocks[static_cast<std::size_t>(i)];
+            const std::vector<std::byte> expected(block->capacity_bytes,
+                                                  static_cast<std::byte>(i % 256));
+            ASSERT_EQ(0, std::memcmp(expected.data(), block->data, block->capacity_bytes));
+        }
+    }
+}
+
+TEST(Buffer, may_be_freed_in_another_thread)
+{
+    std::vector<buffer_ref> blocks;
+    for (int i = 0; i < 2000; ++i)
+        blocks.emplace_back(allocate_buffer(64));
+    std::thread([&blocks] {
+        blocks.clear();
+        for (int i = 0; i < 2000; ++i)
+            blocks.emplace_back(allocate_buffer(64));
+    }).join();
+    blocks.clear();
+}
+
+// What a thread keeps has been freed by then, and nothing is kept any more.
+TEST(Buffer, may_be_freed_when_its_thread_is_at_its_end)
+{
+    struct late {
+        buffer_ref block;
+        ~late()
+        {
+            block.reset();
+            block.reset(allocate_buffer(64));
+        }
+    };
+    std::thread([] {
+        // Destroyed after what the blocks of the thread need, as it is made before.
+        static thread_local late last;
+        last.block.reset(allocate_buffer(64));
+        const buffer_ref other(allocate_buffer(64));
+    }).join();
+}
+
+} // namespace
+} // namespace zlink::base
