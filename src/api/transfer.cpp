@@ -46,7 +46,7 @@ std::uint8_t frame_flags(int flags) noexcept
 {
     if (with_socket(socket, [=](core::socket& s) {
             const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr,
-                                   frame_flags(flags)};
+                                   frame_flags(flags), !dont_wait(flags) && !s.gate()};
             return s.send(part, dont_wait(flags));
         }))
         return -1;
@@ -85,11 +85,10 @@ int send_shared_message(void* socket, message& content, int flags) noexcept
     std::size_t size = 0;
     if (with_socket(socket, [=, out = &size](core::socket& s) {
             core::frame part;
-            if (const int error = s.receive(part, dont_wait(flags)))
+            if (const int error = s.receive_lent(part, dont_wait(flags)))
                 return error;
             *out = part.size;
-            if (const std::size_t bytes = std::min(part.size, len))
-                std::memcpy(buf, part.data, bytes);
+            core::copy_out(part, buf, std::min(part.size, len));
             s.received();
             return 0;
         }))

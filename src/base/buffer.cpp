@@ -210,7 +210,8 @@ buffer* make_block(void* memory, std::size_t total, std::uint16_t size_class) no
                                false,
                                false,
                                nullptr,
-                               nullptr};
+                               nullptr,
+                               {}};
 }
 
 [[gnu::noinline]] buffer* make_small_block(std::size_t index) noexcept
@@ -262,8 +263,8 @@ buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void
     void* memory = std::malloc(sizeof(buffer));
     if (!memory)
         return nullptr;
-    return new (memory)
-        buffer{static_cast<std::byte*>(data), bytes, 1, buffer::unpooled, true, false, free, hint};
+    return new (memory) buffer{
+        static_cast<std::byte*>(data), bytes, 1, buffer::unpooled, true, false, free, hint, {}};
 }
 
 void destroy_buffer(buffer* block) noexcept

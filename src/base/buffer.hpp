@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/loan.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +24,8 @@ struct buffer {
     bool user_owned;          ///< memory belongs to the application: `free` is called at the end
     std::atomic<bool> shared; ///< was referenced twice at some time (sticky, for ZMQ_SHARED)
     free_function free;
-    void* hint;
+    void* hint; ///< for `free`; or where the body lies that is lent
+    loan lending;
 
     static constexpr std::uint16_t first_small_class = 0x8000; ///< those that threads keep
     static constexpr std::uint16_t unpooled = 0xffff;

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -24,15 +25,30 @@ struct frame {
     std::size_t size = 0;
     /// What `data` lies in, if it may be shared instead of copied (no reference is held here).
     base::buffer* owner = nullptr;
-    std::uint8_t flags = 0;       ///< zmtp3::flag_more, zmtp3::flag_command
+    std::uint8_t flags = 0; ///< zmtp3::flag_more, zmtp3::flag_command
+    /// To be sent: the sender may be kept until a reader in the same process has copied the body.
+    bool lendable = false;
     std::uint32_t routing_id = 0; ///< the peer, with SERVER and PEER; never on the wire
 
     bool more() const noexcept { return (flags & engine::zmtp3::flag_more) != 0; }
     bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }
+    /// Received: may the body still be at its sender's only, but for its beginning?
+    bool lent() const noexcept { return owner && owner->lending.lent(); }
     bool user_owned() const noexcept { return owner && owner->user_owned; }
     std::span<const std::byte> bytes() const noexcept { return {data, size}; }
     std::string_view text() const noexcept { return text_of(data, size); }
 };
+
+/// Copies the first `bytes` bytes of a received body, which are needed no more then: if it is lent,
+/// nobody can read it afterwards.
+inline void copy_out(const frame& part, void* to, std::size_t bytes) noexcept
+{
+    const bool borrowed = part.lent() && part.owner->lending.borrow();
+    if (bytes) // memcpy must not see null
+        std::memcpy(to, borrowed ? part.owner->hint : part.data, bytes);
+    if (borrowed)
+        part.owner->lending.give_back();
+}
 
 /// A received part that was moved past already, valid until the next call for its socket; or
 /// nothing. It fits in two registers.

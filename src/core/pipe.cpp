@@ -20,6 +20,11 @@ constexpr std::size_t write_through_bytes = 8 * 1024;
 // it: more leaves the caches, less lets one of the two run dry.
 constexpr std::size_t most_backlog_bytes = 384 * 1024;
 
+// From here on a copy costs more than telling the reader and hearing of it.
+constexpr std::size_t lent_bytes = 32 * 1024;
+// The reader still counts the message that it has copied already.
+constexpr std::uint64_t most_waiting_to_lend = 1;
+
 } // namespace
 
 pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
@@ -66,13 +71,17 @@ bool pipe_end::write_any(const frame& part) noexcept
         return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
     }
     bool written = false;
+    const bool lends =
+        waits_for_reader && part.lendable && part.size >= lent_bytes && !part.more() && !part.owner;
     if (part.size >= write_through_bytes && !deferred_ && !in_message_ && other_ &&
         !queue.consumer_asleep()) {
         if (waits_for_reader)
-            let_reader_catch_up(part.size);
+            let_reader_catch_up(part.size, lends);
         else if (!is_inproc)
             heed(other_->on_backlog());
     }
+    if (lends && out_->flow.waiting() <= most_waiting_to_lend)
+        return lend(part);
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
         return written;
     const bool inlined = part.size < (part.owner ? small_body_bytes : own_memory_bytes) &&
@@ -102,7 +111,7 @@ bool pipe_end::give_up_message() noexcept
 }
 
 // What lies in the queue should still lie in a cache when it is read.
-void pipe_end::let_reader_catch_up(std::size_t bytes) noexcept
+void pipe_end::let_reader_catch_up(std::size_t bytes, bool lends) noexcept
 {
     using step = base::stall_wait::step;
     const base::message_flow& flow = out_->flow;
@@ -110,10 +119,39 @@ void pipe_end::let_reader_catch_up(std::size_t bytes) noexcept
         return;
     std::uint64_t taken = flow.taken();
     backlog_.wait([&] {
-        if (flow.waiting() * bytes < most_backlog_bytes)
+        const std::uint64_t waiting = flow.waiting();
+        if (lends ? waiting <= most_waiting_to_lend : waiting * bytes < most_backlog_bytes)
             return step::done;
         return std::exchange(taken, flow.taken()) != taken ? step::progress : step::nothing;
     });
+}
+
+// The reader may copy the body while this waits.
+bool pipe_end::lend(const frame& part) noexcept
+{
+    using step = base::stall_wait::step;
+    base::buffer* const block = base::allocate_buffer(part.size);
+    if (!block)
+        return give_up_message();
+    const base::buffer_ref kept(block);
+    base::byte_queue& queue = out_->queue;
+    std::byte* const at = queue.reserve(zmtp3::long_header_bytes);
+    if (!at)
+        return give_up_message();
+    queue.advance(encode_header(at, part));
+    block->hint = const_cast<std::byte*>(part.data);
+    block->lending.offer(part.data, block->data, part.size);
+    block->add_reference();
+    if (!queue.append(block, block->data, part.size)) {
+        block->drop_reference();
+        return give_up_message();
+    }
+    in_message_ = false;
+    commit();
+    if (reader_borrows_)
+        backlog_.wait([&] { return block->lending.answered() ? step::done : step::nothing; });
+    reader_borrows_ = block->lending.settle(part.data, block->data, part.size);
+    return true;
 }
 
 // The free function of small user-owned memory tells that the message is on its way, or soon will

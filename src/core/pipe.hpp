@@ -310,7 +310,8 @@ private:
     std::size_t encode_header(std::byte* at, const frame& part) const noexcept;
     bool append_shared(const frame& part) noexcept;
     bool keeps_waiting(const frame& part) const noexcept;
-    void let_reader_catch_up(std::size_t bytes) noexcept;
+    void let_reader_catch_up(std::size_t bytes, bool lends) noexcept;
+    bool lend(const frame& part) noexcept;
     bool try_write_through(const frame& part, bool& written) noexcept;
     bool commit() noexcept
     {
@@ -350,8 +351,9 @@ private:
     std::shared_ptr<base::mailbox> box_;
     metadata_stock properties_;
     base::stall_wait backlog_;
-    bool deferred_ = false;    ///< this end has to flush what it commits, see wake_result
-    bool handed_over_ = false; ///< another thread writes it, see wake_result
+    bool reader_borrows_ = false; ///< it has taken what was lent to it last
+    bool deferred_ = false;       ///< this end has to flush what it commits, see wake_result
+    bool handed_over_ = false;    ///< another thread writes it, see wake_result
     std::size_t deferred_bytes_ = 0;
     bool in_message_ = false; ///< a part with flag_more was written last
     bool other_closed_ = false;

@@ -55,6 +55,14 @@ public:
     /// Gives the next part, valid until received().
     int receive(frame& part, bool dont_wait)
     {
+        const int result = receive_lent(part, dont_wait);
+        if (result == 0 && part.lent()) [[unlikely]]
+            part.owner->lending.await_copy();
+        return result;
+    }
+    /// The same, for who does nothing with the body but copy_out().
+    int receive_lent(frame& part, bool dont_wait)
+    {
         if (box_->interrupted()) [[unlikely]]
             return term_error();
         if (box_->has_mail()) [[unlikely]]

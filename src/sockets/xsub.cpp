@@ -79,6 +79,8 @@ void xsub::tell_all(bool subscribe, std::span<const std::byte> topic)
 
 void xsub::subscribe(std::span<const std::byte> topic)
 {
+    if (topic.size() > base::loan::copied_at_once_bytes)
+        long_topics_ = true;
     set_->change([&](topic_set& topics) {
         topics.add(topic);
         tell_all(true, topic);
@@ -129,6 +131,8 @@ bool xsub::matches(std::span<const std::byte> first) const noexcept
 bool xsub::find_match(core::frame& part)
 {
     while (in_.peek(part)) {
+        if (long_topics_ && part.lent()) [[unlikely]]
+            part.owner->lending.await_copy();
         if (in_receive_ || matches(part.bytes()))
             return true;
         in_.skip_message();

@@ -53,6 +53,7 @@ private:
     bool in_send_ = false;
     bool in_receive_ = false; ///< inside a message that matched
     bool verbose_unsubscribe_ = false;
+    bool long_topics_ = false; ///< there was one longer than the part of a lent body that is there
 };
 
 } // namespace zlink::sockets
