@@ -32,9 +32,7 @@ int zmq_socket_monitor(void* socket, const char* addr, int events)
 int zmq_socket_monitor_versioned(void* socket, const char* addr, uint64_t events, int event_version,
                                  int type)
 {
-    return with_socket(socket, [&](core::socket& s) {
-        if (s.interrupted())
-            return ETERM;
+    return with_usable_socket(socket, [&](core::socket& s) {
         if (!addr)
             return s.stop_monitor();
         if (const int error = check(events, event_version, type))

@@ -27,7 +27,8 @@ constinit lasting_table<handle_table<socket_object, core::socket_gate>> all_sock
 
 namespace {
 
-[[maybe_unused]] const bool kept_over_fork = keep_over_fork<contexts>() && keep_over_fork<sockets>();
+[[maybe_unused]] const bool kept_over_fork =
+    keep_over_fork<contexts>() && keep_over_fork<sockets>();
 
 } // namespace
 } // namespace zlink::api

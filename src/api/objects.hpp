@@ -9,6 +9,7 @@
 #include <memory>
 #include <pthread.h>
 #include <vector>
+#include <zmq.h>
 
 namespace zlink::api {
 
@@ -22,8 +23,8 @@ template <>
 inline constexpr std::size_t handle_limit<socket_object> = std::size_t{1} << 20;
 
 /// A table that is there before anything else in the library and is never destroyed: applications
-/// may leave sockets and contexts open until the process ends, and threads of theirs may still be in
-/// a call then.
+/// may leave sockets and contexts open until the process ends, and threads of theirs may still be
+/// in a call then.
 template <class Table>
 union lasting_table {
     constexpr lasting_table() : table() {}
@@ -126,6 +127,14 @@ template <class Body>
     if (!object) [[unlikely]]
         return fail(ENOTSOCK);
     return result(errno_of(*object->socket, body));
+}
+
+/// As with_socket(), with ETERM if the context is being terminated: that comes before what is wrong
+/// with the arguments.
+template <class Body>
+int with_usable_socket(void* handle, Body body) noexcept
+{
+    return with_socket(handle, [&](core::socket& s) { return s.interrupted() ? ETERM : body(s); });
 }
 
 /// The socket of a handle, for a call that waits for several; null if there is none. `kept` gets

@@ -25,9 +25,7 @@ int on_endpoint(void* handle, const char* endpoint, Operation operation)
 template <class Operation>
 int on_group(void* handle, const char* group, Operation operation)
 {
-    return with_socket(handle, [&](core::socket& socket) {
-        if (socket.interrupted())
-            return ETERM;
+    return with_usable_socket(handle, [&](core::socket& socket) {
         if (!group || std::strlen(group) > ZMQ_GROUP_MAX_LENGTH)
             return EINVAL;
         return operation(socket, group);
@@ -147,9 +145,7 @@ int zmq_getsockopt(void* socket, int option, void* optval, size_t* optvallen)
 int zmq_socket_get_peer_state(void* socket, const void* routing_id, size_t routing_id_size)
 {
     int events = 0;
-    if (with_socket(socket, [&](core::socket& s) {
-            if (s.interrupted())
-                return ETERM;
+    if (with_usable_socket(socket, [&](core::socket& s) {
             if (!routing_id && routing_id_size)
                 return EINVAL;
             return s.peer_events({static_cast<const char*>(routing_id), routing_id_size}, events);

@@ -21,14 +21,7 @@ int reported_size(std::size_t bytes) noexcept
 
 int no_message(void* socket) noexcept
 {
-    return with_socket(socket, [](core::socket& s) { return s.interrupted() ? ETERM : EFAULT; });
-}
-
-// Sets errno if it is no socket, or its context is being terminated: that comes before what is
-// wrong with the arguments.
-bool unusable(void* socket) noexcept
-{
-    return with_socket(socket, [](core::socket& s) { return s.interrupted() ? ETERM : 0; }) != 0;
+    return with_usable_socket(socket, [](core::socket&) { return EFAULT; });
 }
 
 bool dont_wait(int flags) noexcept
@@ -202,10 +195,9 @@ int zmq_recvmsg(void* socket, zmq_msg_t* msg, int flags)
 
 int zmq_sendiov(void* socket, struct iovec* iov, size_t count, int flags)
 {
-    if (unusable(socket))
+    const bool valid = iov && count != 0;
+    if (with_usable_socket(socket, [=](core::socket&) { return valid ? 0 : EINVAL; }))
         return -1;
-    if (!iov || count == 0)
-        return fail(EINVAL);
     int sent = 0;
     for (std::size_t i = 0; i < count; ++i) {
         const int part_flags = i + 1 == count ? flags & ~ZMQ_SNDMORE : flags;
@@ -218,10 +210,9 @@ int zmq_sendiov(void* socket, struct iovec* iov, size_t count, int flags)
 
 int zmq_recviov(void* socket, struct iovec* iov, size_t* count, int flags)
 {
-    if (unusable(socket))
+    const bool valid = iov && count && *count != 0;
+    if (with_usable_socket(socket, [=](core::socket&) { return valid ? 0 : EINVAL; }))
         return -1;
-    if (!iov || !count || *count == 0)
-        return fail(EINVAL);
     const std::size_t capacity = *count;
     *count = 0;
     bool more = true;

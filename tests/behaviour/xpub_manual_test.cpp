@@ -34,16 +34,7 @@ TEST_P(XPubManual, manual_subscriptions_are_decided_by_the_publisher)
 TEST_P(XPubManual, manual_publishers_see_every_request)
 {
     publisher_.set(ZMQ_XPUB_MANUAL, 1);
-    test_socket one = subscriber();
-    test_socket two = subscriber();
-    for (test_socket* socket : {&one, &two}) {
-        socket->set(ZMQ_SUBSCRIBE, "a");
-        EXPECT_EQ(subscribe("a"), publisher_.recv());
-    }
-    for (test_socket* socket : {&one, &two}) {
-        socket->set(ZMQ_UNSUBSCRIBE, "a");
-        EXPECT_EQ(cancel("a"), publisher_.recv());
-    }
+    expect_every_request_shown();
 }
 
 TEST_P(XPubManual, a_manual_subscription_of_somebody_who_left_is_not_given_to_a_newcomer)

@@ -60,16 +60,7 @@ TEST_P(XPubXSub, verbose_shows_every_subscription)
 TEST_P(XPubXSub, verboser_shows_every_cancellation_too)
 {
     publisher_.set(ZMQ_XPUB_VERBOSER, 1);
-    test_socket one = subscriber();
-    test_socket two = subscriber();
-    for (test_socket* socket : {&one, &two}) {
-        socket->set(ZMQ_SUBSCRIBE, "a");
-        EXPECT_EQ(subscribe("a"), publisher_.recv());
-    }
-    for (test_socket* socket : {&one, &two}) {
-        socket->set(ZMQ_UNSUBSCRIBE, "a");
-        EXPECT_EQ(cancel("a"), publisher_.recv());
-    }
+    expect_every_request_shown();
 }
 
 TEST_P(XPubXSub, a_leaving_subscriber_cancels_its_topics)

@@ -30,6 +30,21 @@ protected:
         return socket;
     }
 
+    /// Two peers ask for the same, and both take it back.
+    void expect_every_request_shown()
+    {
+        test_socket one = subscriber();
+        test_socket two = subscriber();
+        for (test_socket* socket : {&one, &two}) {
+            socket->set(ZMQ_SUBSCRIBE, "a");
+            EXPECT_EQ(subscribe("a"), publisher_.recv());
+        }
+        for (test_socket* socket : {&one, &two}) {
+            socket->set(ZMQ_UNSUBSCRIBE, "a");
+            EXPECT_EQ(cancel("a"), publisher_.recv());
+        }
+    }
+
     test_socket publisher_{context_, ZMQ_XPUB};
     std::string address_;
 };

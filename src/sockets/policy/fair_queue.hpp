@@ -2,50 +2,34 @@
 #pragma once
 
 #include "core/pattern.hpp"
+#include "sockets/policy/turns.hpp"
 
-#include <utility>
 #include <vector>
 
 namespace zlink::sockets {
 
-/// Receives whole messages from readable pipes in turn.
-/// The first `active_` pipes are those that may have something.
+/// Receives whole messages from readable pipes in turn. Active are those that may have something.
 class fair_queue {
 public:
     explicit fair_queue(core::pattern_host& host) : host_(host) {}
 
-    void add(core::pipe_end& pipe)
-    {
-        pipe.in_index = pipes_.size();
-        pipes_.push_back(&pipe);
-        activate(pipe);
-    }
+    void add(core::pipe_end& pipe) { turns_.add(pipe); }
 
     /// The pipe has become readable.
-    void activate(core::pipe_end& pipe)
-    {
-        if (contains(pipe) && pipe.in_index >= active_)
-            exchange(pipe.in_index, active_++);
-    }
+    void activate(core::pipe_end& pipe) { turns_.activate(pipe); }
 
     void remove(core::pipe_end& pipe)
     {
         if (!contains(pipe))
             return;
-        if (pipe.in_index < active_)
-            deactivate(pipe.in_index);
-        exchange(pipe.in_index, pipes_.size() - 1);
-        pipes_.pop_back();
+        turns_.remove(pipe);
         if (last_ == &pipe) {
             last_ = nullptr;
             in_message_ = false;
         }
     }
 
-    bool contains(const core::pipe_end& pipe) const noexcept
-    {
-        return pipe.in_index < pipes_.size() && pipes_[pipe.in_index] == &pipe;
-    }
+    bool contains(const core::pipe_end& pipe) const noexcept { return turns_.contains(pipe); }
 
     /// The next part in turn and the pipe it comes from; null if there is none.
     core::pipe_end* peek(core::frame& part)
@@ -54,13 +38,13 @@ public:
             more_ = part.more();
             return last_;
         }
-        while (active_ > 0) {
-            core::pipe_end* const pipe = pipes_[current_];
+        while (!turns_.none_active()) {
+            core::pipe_end* const pipe = turns_.current();
             if (pipe->peek(part)) [[likely]] {
                 more_ = part.more();
                 return last_ = pipe;
             }
-            deactivate(current_);
+            turns_.deactivate_current();
             if (pipe->other_closed())
                 host_.drop(*pipe);
         }
@@ -75,7 +59,7 @@ public:
         last_->pop();
         in_message_ = more_;
         if (!more_)
-            next_after(*last_);
+            turns_.next_after(*last_);
     }
 
     /// peek() and pop() in one, for what pipe_end::take() gives; nothing if peek() has to look.
@@ -90,7 +74,7 @@ public:
         last_ = pipe;
         in_message_ = more_ = part.more();
         if (!more_)
-            next_after(*pipe);
+            turns_.next_after(*pipe);
         return part;
     }
 
@@ -110,55 +94,25 @@ public:
             return;
         last_->skip_message();
         in_message_ = false;
-        next_after(*last_);
+        turns_.next_after(*last_);
     }
 
     /// Does another part follow the one peeked last?
     bool more() const noexcept { return more_; }
     /// The pipe of the part peeked last.
     core::pipe_end* last() const noexcept { return last_; }
-    const std::vector<core::pipe_end*>& pipes() const noexcept { return pipes_; }
+    const std::vector<core::pipe_end*>& pipes() const noexcept { return turns_.pipes(); }
 
 private:
     core::pipe_end* next_to_look_at() const noexcept
     {
-        if (active_ == 0)
+        if (turns_.none_active())
             return nullptr;
-        return in_message_ ? last_ : pipes_[current_];
-    }
-
-    void next_after(const core::pipe_end& pipe)
-    {
-        if (active_ <= 1)
-            return; // one alone keeps its turn
-        current_ = pipe.in_index + 1;
-        if (current_ >= active_)
-            current_ = 0;
-    }
-
-    void exchange(std::size_t a, std::size_t b)
-    {
-        if (a == b)
-            return;
-        std::swap(pipes_[a], pipes_[b]);
-        pipes_[a]->in_index = a;
-        pipes_[b]->in_index = b;
-    }
-
-    // The pipe whose turn it is keeps its turn: a part of its message may be given already.
-    void deactivate(std::size_t index)
-    {
-        exchange(index, --active_);
-        if (current_ == active_)
-            current_ = index;
-        if (current_ >= active_)
-            current_ = 0;
+        return in_message_ ? last_ : turns_.current();
     }
 
     core::pattern_host& host_;
-    std::vector<core::pipe_end*> pipes_;
-    std::size_t active_ = 0;
-    std::size_t current_ = 0;
+    turns<&core::pipe_end::in_index> turns_;
     core::pipe_end* last_ = nullptr;
     bool more_ = false;       ///< of the part peeked last
     bool in_message_ = false; ///< a part of last_'s message was popped, others follow

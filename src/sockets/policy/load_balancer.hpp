@@ -2,30 +2,21 @@
 #pragma once
 
 #include "core/pattern.hpp"
+#include "sockets/policy/turns.hpp"
 
 #include <cerrno>
 #include <utility>
-#include <vector>
 
 namespace zlink::sockets {
 
-/// Sends whole messages to writable pipes in turn, passing over full ones.
-/// The first `active_` pipes are those that may have room.
+/// Sends whole messages to writable pipes in turn, passing over full ones. Active are those that
+/// may have room.
 class load_balancer {
 public:
-    void add(core::pipe_end& pipe)
-    {
-        pipe.out_index = pipes_.size();
-        pipes_.push_back(&pipe);
-        activate(pipe);
-    }
+    void add(core::pipe_end& pipe) { turns_.add(pipe); }
 
     /// The pipe has become writable.
-    void activate(core::pipe_end& pipe)
-    {
-        if (contains(pipe) && pipe.out_index >= active_)
-            exchange(pipe.out_index, active_++);
-    }
+    void activate(core::pipe_end& pipe) { turns_.activate(pipe); }
 
     void remove(core::pipe_end& pipe)
     {
@@ -35,10 +26,7 @@ public:
             target_ = nullptr;
             dropping_ = lost_ = true; // the rest of the message has nowhere to go
         }
-        if (pipe.out_index < active_)
-            deactivate(pipe.out_index);
-        exchange(pipe.out_index, pipes_.size() - 1);
-        pipes_.pop_back();
+        turns_.remove(pipe);
     }
 
     /// 0, EAGAIN, or ENOMEM. When the peer is lost in the middle of a message, the next part gets
@@ -54,7 +42,7 @@ public:
         }
         if (!target_ && !find_room())
             return EAGAIN;
-        core::pipe_end* const pipe = target_ ? target_ : pipes_[current_];
+        core::pipe_end* const pipe = target_ ? target_ : turns_.current();
         if (to)
             *to = pipe;
         if (!pipe->write(part)) [[unlikely]] {
@@ -66,69 +54,39 @@ public:
             return 0;
         }
         target_ = nullptr;
-        next_after(*pipe);
+        turns_.next_after(*pipe);
         return 0;
     }
 
     /// send() for a message of one part, if nothing is in its way; false if send() has to look.
     bool put(const std::byte* data, std::size_t size) noexcept
     {
-        if (target_ || dropping_ || active_ == 0)
+        if (target_ || dropping_ || turns_.none_active())
             return false;
-        core::pipe_end* const pipe = pipes_[current_];
+        core::pipe_end* const pipe = turns_.current();
         if (!pipe->put(data, size))
             return false;
-        next_after(*pipe);
+        turns_.next_after(*pipe);
         return true;
     }
 
     bool can_send() { return target_ || dropping_ || find_room(); }
     /// Is a message begun and not finished?
     bool in_message() const noexcept { return target_ || dropping_; }
-    bool contains(const core::pipe_end& pipe) const noexcept
-    {
-        return pipe.out_index < pipes_.size() && pipes_[pipe.out_index] == &pipe;
-    }
+    bool contains(const core::pipe_end& pipe) const noexcept { return turns_.contains(pipe); }
 
 private:
     bool find_room()
     {
-        while (active_ > 0) {
-            if (pipes_[current_]->can_write()) [[likely]]
+        while (!turns_.none_active()) {
+            if (turns_.current()->can_write()) [[likely]]
                 return true;
-            deactivate(current_);
+            turns_.deactivate_current();
         }
         return false;
     }
 
-    void next_after(const core::pipe_end& pipe)
-    {
-        if (active_ <= 1)
-            return; // one alone keeps its turn
-        current_ = pipe.out_index + 1;
-        if (current_ >= active_)
-            current_ = 0;
-    }
-
-    void exchange(std::size_t a, std::size_t b)
-    {
-        if (a == b)
-            return;
-        std::swap(pipes_[a], pipes_[b]);
-        pipes_[a]->out_index = a;
-        pipes_[b]->out_index = b;
-    }
-
-    void deactivate(std::size_t index)
-    {
-        exchange(index, --active_);
-        if (current_ >= active_)
-            current_ = 0;
-    }
-
-    std::vector<core::pipe_end*> pipes_;
-    std::size_t active_ = 0;
-    std::size_t current_ = 0;
+    turns<&core::pipe_end::out_index> turns_;
     core::pipe_end* target_ = nullptr; ///< of the message that is being sent
     bool dropping_ = false;
     bool lost_ = false; ///< nobody was told yet of what is dropped

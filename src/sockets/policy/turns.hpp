@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pipe.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+namespace zlink::sockets {
+
+/// Pipes that take turns as long as they are active. `index` is the member of a pipe that belongs
+/// to these turns.
+template <std::size_t core::pipe_end::*index>
+class turns {
+public:
+    void add(core::pipe_end& pipe)
+    {
+        pipe.*index = pipes_.size();
+        pipes_.push_back(&pipe);
+        activate(pipe);
+    }
+    /// Takes part again, if it was added.
+    void activate(core::pipe_end& pipe)
+    {
+        if (contains(pipe) && pipe.*index >= active_)
+            exchange(pipe.*index, active_++);
+    }
+    /// The pipe whose turn it is takes no part until it is activated.
+    void deactivate_current() { deactivate(current_); }
+    void remove(core::pipe_end& pipe)
+    {
+        if (pipe.*index < active_)
+            deactivate(pipe.*index);
+        exchange(pipe.*index, pipes_.size() - 1);
+        pipes_.pop_back();
+    }
+    bool contains(const core::pipe_end& pipe) const noexcept
+    {
+        return pipe.*index < pipes_.size() && pipes_[pipe.*index] == &pipe;
+    }
+
+    bool none_active() const noexcept { return active_ == 0; }
+    /// Whose turn it is; only if any is active.
+    core::pipe_end* current() const noexcept { return pipes_[current_]; }
+    /// It is the turn of the one behind.
+    void next_after(const core::pipe_end& pipe) noexcept
+    {
+        if (active_ <= 1)
+            return; // one alone keeps its turn
+        current_ = pipe.*index + 1;
+        if (current_ >= active_)
+            current_ = 0;
+    }
+    const std::vector<core::pipe_end*>& pipes() const noexcept { return pipes_; }
+
+private:
+    void exchange(std::size_t a, std::size_t b) noexcept
+    {
+        if (a == b)
+            return;
+        std::swap(pipes_[a], pipes_[b]);
+        pipes_[a]->*index = a;
+        pipes_[b]->*index = b;
+    }
+
+    // The pipe whose turn it is keeps its turn: a part of its message may be given already.
+    void deactivate(std::size_t at) noexcept
+    {
+        exchange(at, --active_);
+        if (current_ == active_)
+            current_ = at;
+        if (current_ >= active_)
+            current_ = 0;
+    }
+
+    std::vector<core::pipe_end*> pipes_; ///< the first `active_` take part
+    std::size_t active_ = 0;
+    std::size_t current_ = 0;
+};
+
+} // namespace zlink::sockets
