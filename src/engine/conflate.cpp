@@ -37,8 +37,8 @@ newest_frame take_newest(base::byte_queue& queue) noexcept
                              header);
         queue.consume(header.header_bytes);
         const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
-        if (apart)
-            queue.load();
+        if (apart && queue.load())
+            queue.head().owner->lending.await_copy();
         // Only the last one is worth copying.
         if (queue.read_position() + header.body_bytes == queue.published_position())
             newest.copy = copy_frame(header.flags, {queue.read_begin(), header.body_bytes});
