@@ -121,10 +121,15 @@ constexpr std::size_t small_class_bytes(std::size_t index)
 }
 
 /// The small blocks a thread keeps, as they are but for their references; `hint` leads to the next.
-/// It has no destructor, as blocks may come back after those of the thread have run: close() is the
-/// end of it.
 class thread_blocks {
 public:
+    ~thread_blocks()
+    {
+        for (buffer*& first : free_)
+            while (first)
+                std::free(std::exchange(first, static_cast<buffer*>(first->hint)));
+    }
+
     buffer* take(std::size_t index) noexcept
     {
         buffer* const first = free_[index];
@@ -138,44 +143,57 @@ public:
     void give(buffer* block, std::size_t index) noexcept
     {
         const std::size_t bytes = bytes_ + small_class_bytes(index);
-        if (bytes > limit_bytes_ && !open()) [[unlikely]]
+        if (bytes > kept_by_thread_bytes) [[unlikely]]
             return std::free(block);
         block->hint = std::exchange(free_[index], block);
         bytes_ = bytes;
     }
 
-    void close() noexcept
-    {
-        limit_bytes_ = 0;
-        for (buffer*& first : free_)
-            while (first)
-                std::free(std::exchange(first, static_cast<buffer*>(first->hint)));
-    }
-
 private:
-    [[gnu::noinline]] bool open() noexcept;
-
     std::size_t bytes_ = 0;
-    std::size_t limit_bytes_ = 0;
-    bool opened_ = false;
     buffer* free_[small_class_count] = {};
 };
 
-constinit thread_local thread_blocks own_blocks;
+/// Where each thread finds its own blocks. Not a thread_local variable: the first use of one in a
+/// library that was opened late ends the process if there is no memory. A thread that has none, for
+/// want of memory, or before this was made or after its end, keeps nothing.
+class own_blocks {
+public:
+    own_blocks() noexcept
+    {
+        usable = kept_by_thread_bytes != 0 && ::pthread_key_create(&key, destroy) == 0;
+    }
+    ~own_blocks()
+    {
+        // The library may be about to go; what other threads keep goes with them, or never.
+        if (usable.exchange(false))
+            ::pthread_key_delete(key);
+    }
 
-// With the first block that comes. Afterwards it is full, or at its end.
-bool thread_blocks::open() noexcept
-{
-    struct closer {
-        ~closer() { own_blocks.close(); }
-    };
-    if (opened_)
-        return false;
-    [[maybe_unused]] static thread_local const closer at_thread_end;
-    opened_ = true;
-    limit_bytes_ = kept_by_thread_bytes;
-    return limit_bytes_ != 0;
-}
+    static thread_blocks* find() noexcept
+    {
+        return usable.load(std::memory_order_relaxed)
+                   ? static_cast<thread_blocks*>(::pthread_getspecific(key))
+                   : nullptr;
+    }
+    static thread_blocks* make() noexcept
+    {
+        if (!usable)
+            return nullptr;
+        auto* const made = new (std::nothrow) thread_blocks;
+        if (::pthread_setspecific(key, made) == 0)
+            return made;
+        delete made;
+        return nullptr;
+    }
+
+private:
+    static void destroy(void* blocks) noexcept { delete static_cast<thread_blocks*>(blocks); }
+
+    static inline std::atomic<bool> usable{false};
+    static inline pthread_key_t key{};
+};
+const own_blocks keep_own_blocks;
 
 // Constant-initialised and never destroyed: messages may outlive every static object.
 union pool_storage {
@@ -250,7 +268,8 @@ buffer* allocate_buffer(std::size_t bytes) noexcept
     if (bytes > largest_small_bytes - header_bytes)
         return allocate_large_buffer(bytes);
     const std::size_t index = small_class_of(bytes + header_bytes);
-    buffer* const block = own_blocks.take(index);
+    thread_blocks* const own = own_blocks::find();
+    buffer* const block = own ? own->take(index) : nullptr;
     if (!block) [[unlikely]]
         return make_small_block(index);
     block->references.store(1, std::memory_order_relaxed);
@@ -272,7 +291,12 @@ void destroy_buffer(buffer* block) noexcept
     const std::size_t index = std::size_t{block->size_class} - buffer::first_small_class;
     if (index >= small_class_count) [[unlikely]]
         return destroy_large_buffer(block);
-    own_blocks.give(block, index);
+    thread_blocks* own = own_blocks::find();
+    if (!own) [[unlikely]]
+        own = own_blocks::make();
+    if (!own) [[unlikely]]
+        return std::free(block);
+    own->give(block, index);
 }
 
 } // namespace zlink::base
