@@ -10,8 +10,9 @@
 namespace zlink::base {
 
 /// Decides how long a sending thread waits for a reader that has not caught up, and waits: as long
-/// as a wake-up would take without progress, and not much longer in all. If that was in vain the
-/// next stalls are not waited for, ever more of them. See docs/decisions/0014.
+/// as a slow reader would take for a large message without progress, and not much longer in all. If
+/// that was in vain the next stalls are not waited for; where nothing moves at all, ever more of
+/// them. See docs/decisions/0014.
 ///
 /// Thread safety: one thread at a time.
 class stall_wait {
@@ -42,6 +43,7 @@ public:
             if (made == step::progress) {
                 progress = now;
                 in_vain = 0;
+                vain_waits_ = 0;
             } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall) {
                 vain_waits_ = std::min(vain_waits_ + 1, most_vain_waits);
                 stalls_to_pass_ = 1U << vain_waits_;
@@ -52,7 +54,7 @@ public:
     }
 
 private:
-    static constexpr std::chrono::microseconds longest_stall{100};
+    static constexpr std::chrono::microseconds longest_stall{300};
     static constexpr std::chrono::milliseconds longest_wait{1};
     static constexpr unsigned most_vain_waits = 10; ///< that count
     // The reader may have to wait for a processor as well.

@@ -2,6 +2,7 @@
 #include "base/stall_wait.hpp"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace zlink::base {
 namespace {
@@ -37,6 +38,18 @@ TEST(StallWait, waits_each_time_again_where_that_helps)
         ;
     for (int stall = 0; stall < 100; ++stall)
         EXPECT_TRUE(subject.wait([] { return step::done; }));
+}
+
+TEST(StallWait, passes_few_stalls_by_where_something_moves)
+{
+    stall_wait subject;
+    int waits = 0;
+    for (int stall = 0; stall < 100; ++stall) {
+        bool moved = false;
+        waits += subject.wait(
+            [&] { return std::exchange(moved, true) ? step::nothing : step::progress; });
+    }
+    EXPECT_LE(33, waits);
 }
 
 TEST(StallWait, does_not_wait_for_ever_for_slow_progress)
