@@ -19,6 +19,11 @@ class stall_wait {
 public:
     enum class step : unsigned char { nothing, progress, done };
 
+    /// How long nothing may move.
+    explicit stall_wait(std::chrono::microseconds longest_stall = std::chrono::microseconds(300))
+        : longest_stall_(longest_stall)
+    {}
+
     /// Calls `attempt()`, which returns a step, until all is done or it has waited long enough.
     /// False if it was not called, as that has been in vain lately.
     template <class Attempt>
@@ -44,7 +49,7 @@ public:
                 progress = now;
                 in_vain = 0;
                 vain_waits_ = 0;
-            } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall) {
+            } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall_) {
                 vain_waits_ = std::min(vain_waits_ + 1, most_vain_waits);
                 stalls_to_pass_ = 1U << vain_waits_;
                 break;
@@ -54,13 +59,13 @@ public:
     }
 
 private:
-    static constexpr std::chrono::microseconds longest_stall{300};
     static constexpr std::chrono::milliseconds longest_wait{1};
-    static constexpr unsigned most_vain_waits = 10; ///< that count
+    static constexpr unsigned most_vain_waits = 6; ///< that count
     // The reader may have to wait for a processor as well.
     static constexpr unsigned fewest_attempts = 16;
     static constexpr unsigned fewest_attempts_in_vain = 4;
 
+    const std::chrono::microseconds longest_stall_;
     unsigned stalls_to_pass_ = 0; ///< before the next one is waited for
     unsigned vain_waits_ = 0;     ///< in a row
 };

@@ -149,7 +149,7 @@ bool pipe_end::lend(const frame& part) noexcept
     in_message_ = false;
     commit();
     if (reader_borrows_)
-        backlog_.wait([&] { return block->lending.answered() ? step::done : step::nothing; });
+        borrower_.wait([&] { return block->lending.answered() ? step::done : step::nothing; });
     reader_borrows_ = block->lending.settle(part.data, block->data, part.size);
     return true;
 }

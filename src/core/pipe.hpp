@@ -351,6 +351,9 @@ private:
     std::shared_ptr<base::mailbox> box_;
     metadata_stock properties_;
     base::stall_wait backlog_;
+    /// Apart from the other: that the reader does not come for one body is no reason not to wait
+    /// until it has caught up.
+    base::stall_wait borrower_{std::chrono::microseconds(100)};
     bool reader_borrows_ = false; ///< it has taken what was lent to it last
     bool deferred_ = false;       ///< this end has to flush what it commits, see wake_result
     bool handed_over_ = false;    ///< another thread writes it, see wake_result
