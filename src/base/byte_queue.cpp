@@ -8,10 +8,6 @@
 
 namespace zlink::base {
 
-byte_queue::byte_queue(std::size_t largest_chunk_bytes) noexcept
-    : largest_chunk_bytes_(largest_chunk_bytes)
-{}
-
 byte_queue::~byte_queue()
 {
     for (segment* s = head_; s;) {
@@ -79,7 +75,13 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
         delete s;
         return nullptr;
     }
-    next_chunk_bytes_ = std::min(next_chunk_bytes_ * 2, largest_chunk_bytes_);
+    // Two are enough where one is read while the other is written. If a third is needed, more is
+    // under way than fits into two.
+    if (++chunks_of_size_ > kept_chunks || next_chunk_bytes_ == first_chunk_bytes) {
+        next_chunk_bytes_ = std::min(std::max(next_chunk_bytes_ * 2, smallest_kept_chunk_bytes),
+                                     largest_chunk_bytes);
+        chunks_of_size_ = 0;
+    }
     return s;
 }
 

@@ -49,8 +49,7 @@ public:
     };
     static constexpr std::uint64_t open_end = UINT64_MAX;
 
-    /// Chunks start at `first_chunk_bytes` and double up to `largest_chunk_bytes` under load.
-    explicit byte_queue(std::size_t largest_chunk_bytes = 64 * 1024) noexcept;
+    byte_queue() noexcept = default;
     ~byte_queue();
     byte_queue(const byte_queue&) = delete;
     byte_queue& operator=(const byte_queue&) = delete;
@@ -210,7 +209,11 @@ public:
 
 private:
     static constexpr std::uint64_t asleep_bit = 1;
+    // Chunks start small, as many queues never carry more than a handshake, and double as long as
+    // the bytes under way need more than two of a size.
     static constexpr std::size_t first_chunk_bytes = 1024;
+    static constexpr std::size_t smallest_kept_chunk_bytes = 4 * 1024;
+    static constexpr std::size_t largest_chunk_bytes = 32 * 1024;
     static constexpr int kept_chunks = 2;
 
     std::uint64_t tail_position() const noexcept
@@ -267,7 +270,7 @@ private:
     segment* spare_bare_ = nullptr;
     segment* spare_with_chunk_ = nullptr;
     std::size_t next_chunk_bytes_ = first_chunk_bytes;
-    const std::size_t largest_chunk_bytes_;
+    int chunks_of_size_ = 0; ///< made since next_chunk_bytes_ changed
 
     // consumer
     alignas(cache_line_bytes) const std::byte* read_ = nullptr;

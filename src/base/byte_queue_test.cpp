@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/byte_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace zlink::base {
+namespace {
+
+constexpr std::size_t message_bytes = 64;
+
+// Appends and publishes a message; returns how many bytes the chunk had room for before.
+std::size_t write(byte_queue& queue, char fill)
+{
+    std::byte* const at = queue.reserve(message_bytes);
+    EXPECT_NE(nullptr, at);
+    const std::size_t room = queue.room();
+    std::memset(at, fill, message_bytes);
+    queue.advance(message_bytes);
+    queue.commit(1);
+    return room;
+}
+
+void read(byte_queue& queue, char fill)
+{
+    ASSERT_TRUE(queue.load());
+    ASSERT_LE(message_bytes, static_cast<std::size_t>(queue.read_end() - queue.read_begin()));
+    EXPECT_EQ(static_cast<std::byte>(fill), *queue.read_begin());
+    queue.consume(message_bytes);
+}
+
+TEST(ByteQueue, needs_little_memory_as_long_as_little_is_under_way)
+{
+    byte_queue subject;
+    for (int number = 0; number < 10'000; ++number) {
+        EXPECT_GE(4096 + message_bytes, write(subject, static_cast<char>(number)));
+        read(subject, static_cast<char>(number));
+    }
+}
+
+TEST(ByteQueue, takes_ever_larger_chunks_the_more_is_under_way)
+{
+    constexpr int under_way = 2000;
+    byte_queue subject;
+    std::size_t largest_room = 0;
+    for (int number = 0; number < 10 * under_way; ++number) {
+        largest_room = std::max(largest_room, write(subject, static_cast<char>(number)));
+        if (number >= under_way)
+            read(subject, static_cast<char>(number - under_way));
+    }
+    EXPECT_LE(std::size_t{30} * 1024, largest_room);
+}
+
+} // namespace
+} // namespace zlink::base
