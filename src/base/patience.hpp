@@ -56,6 +56,8 @@ private:
     static constexpr std::chrono::microseconds short_sleep{300};
     // A look was good if it took half the time of the sleeps before it, or no more than this.
     static constexpr std::chrono::microseconds always_good{20};
+    // Where a look is a few loads, to yield takes several times as long: news would come late.
+    static constexpr std::chrono::microseconds between_yields{2};
     static constexpr int first_credit = 6;
     static constexpr int most_credit = 16;
     static constexpr int cost_of_bad_look = 2;
@@ -67,6 +69,7 @@ private:
     {
         const held_signals held; // one that comes now has to end the wait, as it does a sleep
         auto begin = steady_clock::now();
+        auto yielded = begin;
         for (;;) {
             const glance seen = found();
             const bool success = seen == glance::news;
@@ -80,7 +83,10 @@ private:
                     return wait_result::signalled;
                 return held.waiting() ? wait_result::interrupted : wait_result::timeout;
             }
-            std::this_thread::yield(); // whoever is to bring the news may want this processor
+            if (now - yielded >= between_yields) {
+                std::this_thread::yield(); // whoever is to bring the news may want this processor
+                yielded = now;
+            }
         }
     }
 
