@@ -56,8 +56,8 @@ public:
     int receive(frame& part, bool dont_wait)
     {
         const int result = receive_lent(part, dont_wait);
-        if (result == 0 && part.lent()) [[unlikely]]
-            part.owner->lending.await_copy();
+        if (result == 0)
+            part.await_body();
         return result;
     }
     /// The same, for who does nothing with the body but copy_out().

@@ -37,8 +37,7 @@ void xpub::read_all(core::pipe_end& pipe)
     core::frame part;
     bool first = true;
     while (knows(pipe) && pipe.peek(part)) {
-        if (part.lent()) [[unlikely]]
-            part.owner->lending.await_copy();
+        part.await_body();
         const int kind = part.size ? std::to_integer<int>(part.data[0]) : -1;
         if (part.command()) {
             const auto command = engine::parse_traffic_command(part.bytes());

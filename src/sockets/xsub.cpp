@@ -131,8 +131,8 @@ bool xsub::matches(std::span<const std::byte> first) const noexcept
 bool xsub::find_match(core::frame& part)
 {
     while (in_.peek(part)) {
-        if (long_topics_ && part.lent()) [[unlikely]]
-            part.owner->lending.await_copy();
+        if (long_topics_) [[unlikely]]
+            part.await_body();
         if (in_receive_ || matches(part.bytes()))
             return true;
         in_.skip_message();

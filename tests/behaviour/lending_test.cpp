@@ -5,6 +5,8 @@
 #include "support/fixture.hpp"
 #include "support/running_proxy.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <sys/uio.h>
@@ -156,8 +158,8 @@ TEST(Lending, lets_a_sender_go_whose_receiver_closes)
         auto [receiver, sender, address] =
             connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
         std::jthread sending([&sender] {
+            sender.set(ZMQ_SNDTIMEO, 1);
             for (int number = 0; number < 10; ++number) {
-                sender.set(ZMQ_SNDTIMEO, 1);
                 std::string body = body_of(number);
                 if (zmq_send(sender, body.data(), body.size(), 0) == -1)
                     break;
