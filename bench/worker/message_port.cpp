@@ -147,9 +147,7 @@ std::uint64_t message_port::receive()
     const std::size_t wanted =
         format_.api == api::msg ? sizeof(std::uint64_t) : receive_buffer_.size();
     const std::size_t size = receive_frame({receive_buffer_.data(), wanted}, false);
-    if (size != format_.size_bytes) {
-        throw_wrong_size(size);
-    }
+    require_size(size);
     std::uint64_t sequence = 0;
     std::memcpy(&sequence, receive_buffer_.data(), sizeof sequence);
     return sequence;
@@ -191,9 +189,7 @@ std::uint64_t message_port::receive_numbered()
     const std::uint32_t from = size == -1 ? 0 : routing_id(&message);
     zmq_msg_close(&message);
     checked(size, "zmq_msg_recv");
-    if (static_cast<std::size_t>(size) != format_.size_bytes) {
-        throw_wrong_size(static_cast<std::size_t>(size));
-    }
+    require_size(static_cast<std::size_t>(size));
     if (peer_number_ == 0) {
         peer_number_ = from;
     }

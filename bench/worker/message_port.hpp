@@ -62,6 +62,12 @@ private:
     std::uint64_t receive_record();
     void receive_bytes();
     void wait_readable();
+    void require_size(std::size_t size) const
+    {
+        if (size != format_.size_bytes) {
+            throw_wrong_size(size);
+        }
+    }
     [[noreturn]] void throw_wrong_size(std::size_t size) const;
     [[noreturn]] void throw_out_of_order(std::uint64_t expected, std::uint64_t received) const;
 
