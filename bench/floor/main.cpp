@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Measures what the sockets of the machine carry between two threads without any messaging library:
+// the limit for one that sends its messages over them. Prints a Markdown table.
+//
+// Streams are written and read in large pieces, as a library does that gathers small messages. In
+// round trips both threads try to read again and again, without sleeping: no library whose threads
+// share nothing but the socket can be faster.
+#include "common/cell.hpp"
+
+#include <CLI/CLI.hpp>
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <numeric>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zlink::bench {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr std::size_t piece_bytes = 32 * 1024;
+/// A frame of ZMTP has a header of this size before a short body, and this one before a long one.
+constexpr std::size_t short_header_bytes = 2;
+constexpr std::size_t long_header_bytes = 9;
+constexpr std::size_t longest_short_body = 255;
+
+struct settings {
+    std::vector<std::size_t> sizes_bytes{64, 256, 1024, 65536, 131072, 262144};
+    int runs = 5;
+    std::size_t stream_bytes = std::size_t{1} << 30;
+    int round_trips = 20'000;
+};
+
+settings parse(int argc, char** argv)
+{
+    settings chosen;
+    CLI::App app("What the sockets of this machine carry without a messaging library");
+    app.add_option("--size", chosen.sizes_bytes, "Message bodies in bytes, separated by commas")
+        ->delimiter(',')
+        ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
+    app.add_option("--runs", chosen.runs, "Runs, of which the median counts")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--stream-bytes", chosen.stream_bytes, "Bytes of each stream")
+        ->check(CLI::PositiveNumber);
+    app.add_option("--round-trips", chosen.round_trips, "Round trips of each run")
+        ->check(CLI::PositiveNumber);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        std::exit(app.exit(error) == 0 ? 0 : 2);
+    }
+    return chosen;
+}
+
+std::size_t framed(std::size_t body_bytes)
+{
+    return body_bytes + (body_bytes > longest_short_body ? long_header_bytes : short_header_bytes);
+}
+
+template <class Result>
+Result checked(Result result, const char* what)
+{
+    if (result < 0)
+        throw std::system_error(errno, std::generic_category(), what);
+    return result;
+}
+
+class descriptor {
+public:
+    explicit descriptor(int fd) : fd_(checked(fd, "socket")) {}
+    ~descriptor()
+    {
+        if (fd_ >= 0)
+            ::close(fd_);
+    }
+    descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+    descriptor& operator=(descriptor&&) = delete;
+    int get() const noexcept { return fd_; }
+
+private:
+    int fd_;
+};
+
+struct connection {
+    descriptor source;
+    descriptor sink;
+};
+
+connection connect_tcp()
+{
+    const descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    checked(::bind(listener.get(), generic, size), "bind");
+    checked(::getsockname(listener.get(), generic, &size), "getsockname");
+    checked(::listen(listener.get(), 1), "listen");
+    descriptor source(::socket(AF_INET, SOCK_STREAM, 0));
+    checked(::connect(source.get(), generic, size), "connect");
+    descriptor sink(::accept(listener.get(), nullptr, nullptr));
+    const int on = 1;
+    for (const int fd : {source.get(), sink.get()})
+        checked(::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "TCP_NODELAY");
+    return {std::move(source), std::move(sink)};
+}
+
+connection connect_ipc()
+{
+    int ends[2];
+    checked(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
+    return {descriptor(ends[0]), descriptor(ends[1])};
+}
+
+connection connect(transport over)
+{
+    return over == transport::tcp ? connect_tcp() : connect_ipc();
+}
+
+void write_all(int fd, const char* data, std::size_t bytes)
+{
+    while (bytes) {
+        const ssize_t written = checked(::send(fd, data, bytes, MSG_NOSIGNAL), "send");
+        data += written;
+        bytes -= static_cast<std::size_t>(written);
+    }
+}
+
+// Without sleeping: tries until all of it has come.
+void read_all(int fd, char* data, std::size_t bytes)
+{
+    while (bytes) {
+        const ssize_t count = ::recv(fd, data, bytes, MSG_DONTWAIT);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR))
+            continue;
+        if (checked(count, "recv") == 0)
+            throw std::runtime_error("the connection was closed");
+        data += count;
+        bytes -= static_cast<std::size_t>(count);
+    }
+}
+
+/// Both sides at once, each in a thread. If one fails, the other one's connection ends.
+template <class Source, class Sink>
+void run(const connection& ends, Source source, Sink sink)
+{
+    std::exception_ptr failed_source;
+    std::exception_ptr failed_sink;
+    const auto guarded = [&ends](auto& side, int fd, std::exception_ptr& failed) {
+        try {
+            side(fd);
+        } catch (...) {
+            failed = std::current_exception();
+            ::shutdown(ends.source.get(), SHUT_RDWR);
+            ::shutdown(ends.sink.get(), SHUT_RDWR);
+        }
+    };
+    {
+        const std::jthread other([&] { guarded(sink, ends.sink.get(), failed_sink); });
+        guarded(source, ends.source.get(), failed_source);
+    }
+    for (const std::exception_ptr& failed : {failed_source, failed_sink})
+        if (failed)
+            std::rethrow_exception(failed);
+}
+
+double stream_bytes_per_s(transport over, std::size_t bytes)
+{
+    const connection ends = connect(over);
+    const auto begin = clock::now();
+    run(
+        ends,
+        [bytes](int fd) {
+            const std::vector<char> piece(piece_bytes, 'x');
+            for (std::size_t sent = 0; sent < bytes;) {
+                const std::size_t step = std::min(piece.size(), bytes - sent);
+                write_all(fd, piece.data(), step);
+                sent += step;
+            }
+        },
+        [bytes](int fd) {
+            std::vector<char> piece(2 * piece_bytes);
+            for (std::size_t received = 0; received < bytes;) {
+                const ssize_t count = checked(::recv(fd, piece.data(), piece.size(), 0), "recv");
+                if (count == 0)
+                    throw std::runtime_error("the connection was closed");
+                received += static_cast<std::size_t>(count);
+            }
+        });
+    return static_cast<double>(bytes) / std::chrono::duration<double>(clock::now() - begin).count();
+}
+
+struct dialogue {
+    double mean_us = 0; ///< one way
+    double p50_us = 0;
+    double p99_us = 0;
+};
+
+dialogue talk(transport over, std::size_t bytes, int round_trips)
+{
+    std::vector<double> times_us;
+    times_us.reserve(static_cast<std::size_t>(round_trips));
+    run(
+        connect(over),
+        [&](int fd) {
+            std::vector<char> message(bytes, 'x');
+            for (int i = 0; i < round_trips; ++i) {
+                const auto begin = clock::now();
+                write_all(fd, message.data(), bytes);
+                read_all(fd, message.data(), bytes);
+                times_us.push_back(
+                    std::chrono::duration<double, std::micro>(clock::now() - begin).count() / 2);
+            }
+        },
+        [bytes, round_trips](int fd) {
+            std::vector<char> message(bytes);
+            for (int i = 0; i < round_trips; ++i) {
+                read_all(fd, message.data(), bytes);
+                write_all(fd, message.data(), bytes);
+            }
+        });
+    std::ranges::sort(times_us);
+    return {std::accumulate(times_us.begin(), times_us.end(), 0.0) / round_trips,
+            times_us[times_us.size() / 2], times_us[times_us.size() * 99 / 100]};
+}
+
+template <class Measure>
+double median(int runs, Measure measure)
+{
+    std::vector<double> results;
+    for (int run = 0; run < runs; ++run)
+        results.push_back(measure());
+    std::ranges::sort(results);
+    return results[results.size() / 2];
+}
+
+void report(const settings& chosen)
+{
+    fmt::print("| transport | bytes | messages/s | round trips/s | one way: mean / median / 99th "
+               "percentile (us) |\n|---|---:|---:|---:|---:|\n");
+    for (const transport over : {transport::tcp, transport::ipc}) {
+        const double stream =
+            median(chosen.runs, [&] { return stream_bytes_per_s(over, chosen.stream_bytes); });
+        for (const std::size_t size : chosen.sizes_bytes) {
+            // A large message takes the time of many small ones.
+            const int round_trips =
+                std::max(1, chosen.round_trips / static_cast<int>(1 + size / piece_bytes));
+            std::vector<dialogue> runs;
+            for (int run = 0; run < chosen.runs; ++run)
+                runs.push_back(talk(over, framed(size), round_trips));
+            std::ranges::sort(runs, {}, &dialogue::mean_us);
+            const dialogue& middle = runs[runs.size() / 2];
+            fmt::print("| {} | {} | {:.3g} M | {:.0f} k | {:.1f} / {:.1f} / {:.1f} |\n", name(over),
+                       size, stream / static_cast<double>(framed(size)) / 1e6,
+                       1e3 / (2 * middle.mean_us), middle.mean_us, middle.p50_us, middle.p99_us);
+            std::fflush(stdout);
+        }
+    }
+}
+
+} // namespace
+} // namespace zlink::bench
+
+int main(int argc, char** argv)
+{
+    try {
+        zlink::bench::report(zlink::bench::parse(argc, argv));
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "zlink_bench_floor: {}\n", error.what());
+        return 1;
+    }
+}
