@@ -115,7 +115,7 @@ def test_dish_refuses_other_messages(bench, binds, wrong):  # noqa: F811
     dish.join(b"g")
     raw.handshake("RADIO")
     assert raw.recv_frame() == command(b"JOIN", b"g")
-    raw.send(message(b"g", b"right") + wrong)
+    raw.send_refused(message(b"g", b"right") + wrong)
     raw.expect_closed()
     assert dish.recv_draft() == (b"right", 0, b"g")
     assert dish.try_recv(30) is None

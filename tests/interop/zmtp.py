@@ -83,6 +83,13 @@ class RawPeer:
     def send(self, data):
         self.socket_.sendall(data)
 
+    def send_refused(self, data):
+        """What the other side may refuse before all of it has been sent."""
+        try:
+            self.send(data)
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
     def send_bytewise(self, data):
         for value in data:
             self.socket_.sendall(bytes([value]))
