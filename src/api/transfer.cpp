@@ -77,13 +77,7 @@ int send_shared_message(void* socket, message& content, int flags) noexcept
 {
     std::size_t size = 0;
     if (with_socket(socket, [=, out = &size](core::socket& s) {
-            core::frame part;
-            if (const int error = s.receive_lent(part, dont_wait(flags)))
-                return error;
-            *out = part.size;
-            core::copy_out(part, buf, std::min(part.size, len));
-            s.received();
-            return 0;
+            return s.receive_to({static_cast<std::byte*>(buf), len}, *out, dont_wait(flags));
         }))
         return -1;
     return reported_size(size);

@@ -58,6 +58,9 @@ public:
     virtual taken_part take() noexcept;
     /// The part given last was used.
     virtual void received() = 0;
+    /// Does receive() give parts as they come, without a look at more than their first
+    /// base::loan::copied_at_once_bytes bytes?
+    virtual bool passes_bodies_on() const noexcept { return false; }
     /// The pipe the part given last came from; null if from none.
     virtual const pipe_end* source() const noexcept { return nullptr; }
     /// Properties of the peer that sent the part given last, with a reference that the caller owns;

@@ -8,11 +8,13 @@
 #include "core/frame.hpp"
 #include "core/metadata.hpp"
 #include "core/peer_info.hpp"
+#include "engine/decoder.hpp"
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <sys/uio.h>
 
@@ -53,11 +55,18 @@ public:
         bool got = false;    ///< there is something new in the queue
         bool moved = false;  ///< something was read, if only a part of a message
         int descriptor = -1; ///< becomes readable when there is more to read
+        /// A body is on its way into the memory given: withdraw_memory() before that is used
+        /// otherwise.
+        bool outside = false;
+        engine::decoder::outside_body body; ///< has come there as a whole
     };
     /// The caller waits for input now and again, and would rather read by itself.
     virtual void ask_for_reading() noexcept {}
-    /// Reads what is there into the queue.
-    virtual lent_read read_lent() noexcept { return {}; }
+    /// Reads what is there into the queue, but the first large body into `memory` if it fits there:
+    /// see engine::decoder::offer_memory().
+    virtual lent_read read_lent(std::span<std::byte> /*memory*/) noexcept { return {}; }
+    /// The memory given with read_lent() is wanted for something else.
+    virtual void withdraw_memory() noexcept {}
     /// The caller will not read by itself any longer.
     virtual void return_reading() noexcept {}
     /// Nothing more is written: when all is sent the peer shall go, which is told by `closed`. What
@@ -218,7 +227,15 @@ public:
         if (other_)
             other_->ask_for_reading();
     }
-    lent_read read_connection() noexcept { return other_ ? other_->read_lent() : lent_read{}; }
+    lent_read read_connection(std::span<std::byte> memory = {}) noexcept
+    {
+        return other_ ? other_->read_lent(memory) : lent_read{};
+    }
+    void withdraw_memory() noexcept
+    {
+        if (other_)
+            other_->withdraw_memory();
+    }
     void stop_reading() noexcept
     {
         if (other_)

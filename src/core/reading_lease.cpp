@@ -20,6 +20,7 @@ reading_lease::request reading_lease::read_for_room() noexcept
     std::lock_guard lock(mutex_);
     if (reader_ == reader::io_thread)
         return request::read;
+    in_->withdraw_memory(); // nobody would come for the body
     const read_end end = read_directly();
     in_->consumer_was_asleep(); // it is this thread
     if (end == read_end::ahead) {
@@ -30,23 +31,44 @@ reading_lease::request reading_lease::read_for_room() noexcept
     }
     if (end == read_end::full || (end == read_end::dry && reader_ == reader::lent))
         return request::none;
-    reader_ = reader::io_thread;
+    end_direct_reading();
     return request::read;
 }
 
-reading_lease::lent_step reading_lease::read_lent() noexcept
+reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) noexcept
 {
     std::lock_guard lock(mutex_);
     if (reader_ != reader::lent)
         return {};
     const unsigned reads_before = reads_;
+    if (!in_->reads_outside())
+        in_->offer_memory(memory);
     const read_end end = read_directly();
+    const auto body = in_->take_outside_body();
     const bool ended = end == read_end::needs_io_thread;
     if (ended)
-        reader_ = reader::io_thread;
+        end_direct_reading();
+    else if (!in_->reads_outside())
+        in_->withdraw_memory();
     // Input that there is no room for must not end a sleep; the next call looks again.
     const int awaited = end == read_end::full ? -1 : from_->descriptor();
-    return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited}, ended};
+    return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
+             in_->reads_outside(), body},
+            ended};
+}
+
+void reading_lease::withdraw_memory() noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ == reader::lent)
+        in_->withdraw_memory();
+}
+
+// With the mutex, by either thread, while reading is offered or lent.
+void reading_lease::end_direct_reading() noexcept
+{
+    in_->withdraw_memory();
+    reader_ = reader::io_thread;
 }
 
 bool reading_lease::give_back() noexcept
@@ -54,7 +76,7 @@ bool reading_lease::give_back() noexcept
     std::lock_guard lock(mutex_);
     if (reader_ != reader::lent)
         return false;
-    reader_ = reader::io_thread;
+    end_direct_reading();
     return true;
 }
 
@@ -162,7 +184,8 @@ void reading_lease::take_back()
 {
     {
         std::lock_guard lock(mutex_);
-        reader_ = reader::io_thread;
+        if (reader_ != reader::io_thread)
+            end_direct_reading();
     }
     if (std::exchange(watching_, false))
         timer_->cancel();

@@ -32,6 +32,9 @@ namespace zlink::core {
 ///   it; then both are its own until the next offer() or lend().
 /// - A stream that was lent stays out of its I/O context until take_back(), also if the socket's
 ///   thread has stopped reading.
+/// - Memory of the socket's thread is in the decoder only while the connection is lent: whoever
+/// ends
+///   that takes it out, with the mutex.
 /// - Each end of reading by the socket's thread is answered by the I/O thread reading once more:
 ///   the functions of the socket's thread say when it has to be told.
 ///
@@ -62,8 +65,10 @@ public:
     request read_for_room() noexcept;
     /// Asks for the connection. True: the I/O thread has to be told to answer; if false, it was.
     bool ask() noexcept { return !asked_.exchange(true); }
-    /// Reads what is there, if the connection is lent.
-    lent_step read_lent() noexcept;
+    /// Reads what is there, if the connection is lent, a large body perhaps into `memory`.
+    lent_step read_lent(std::span<std::byte> memory) noexcept;
+    /// `memory` is wanted back: a body that is on its way there goes on in the queue.
+    void withdraw_memory() noexcept;
     /// Ends what lend() began. True: the I/O thread has to be told to read; if false, it was.
     bool give_back() noexcept;
 
@@ -97,6 +102,7 @@ private:
     };
     void hand_over(engine::decoder& in, transport::stream& from, reader to);
     read_end read_directly() noexcept;
+    void end_direct_reading() noexcept;
     bool was_used();
 
     // under the mutex

@@ -10,8 +10,10 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <gtest/gtest.h>
 #include <string>
+#include <vector>
 
 namespace zlink::core {
 namespace {
@@ -100,7 +102,7 @@ TEST_F(ReadingLease, leaves_reading_to_the_io_thread_until_it_is_handed_over)
 {
     stream_.input = {frame_bytes(0, "a")};
     EXPECT_EQ(lease_.read_for_room(), request::read);
-    const auto step = lease_.read_lent();
+    const auto step = lease_.read_lent({});
     EXPECT_FALSE(step.read.lent);
     EXPECT_FALSE(step.ended);
     EXPECT_FALSE(lease_.give_back());
@@ -120,7 +122,7 @@ TEST_F(ReadingLease, offers_until_the_connection_has_nothing_more)
     EXPECT_EQ(take_messages(), 1);
     stream_.input = {frame_bytes(0, "b")};
     EXPECT_EQ(lease_.read_for_room(), request::read);
-    EXPECT_FALSE(lease_.read_lent().read.lent);
+    EXPECT_FALSE(lease_.read_lent({}).read.lent);
     EXPECT_EQ(take_messages(), 0) << "the offer was over";
     lease_.take_back();
     EXPECT_FALSE(stream_.is_lent);
@@ -131,12 +133,12 @@ TEST_F(ReadingLease, lends_until_it_is_given_back)
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
     ASSERT_TRUE(lease_.lend(in_, stream_));
     EXPECT_TRUE(stream_.is_lent);
-    auto step = lease_.read_lent();
+    auto step = lease_.read_lent({});
     EXPECT_TRUE(step.read.lent);
     EXPECT_FALSE(step.read.got);
     EXPECT_EQ(step.read.descriptor, 77);
     stream_.input = {frame_bytes(0, "a")};
-    step = lease_.read_lent();
+    step = lease_.read_lent({});
     EXPECT_TRUE(step.read.lent);
     EXPECT_TRUE(step.read.got);
     EXPECT_EQ(lease_.read_for_room(), request::none) << "whatever the reason";
@@ -163,7 +165,7 @@ TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
     stream_.input = {stream};
     ASSERT_TRUE(lease_.lend(unlimited, stream_));
-    const auto step = lease_.read_lent();
+    const auto step = lease_.read_lent({});
     EXPECT_TRUE(step.read.got);
     EXPECT_EQ(step.read.descriptor, 77) << "there is more";
     int taken = take_messages();
@@ -185,13 +187,13 @@ TEST_F(ReadingLease, tells_of_parts_of_a_message)
     ASSERT_TRUE(lease_.lend(in_, stream_));
     const std::string whole = frame_bytes(0, "abc");
     stream_.input = {whole.substr(0, 3)};
-    auto step = lease_.read_lent();
+    auto step = lease_.read_lent({});
     EXPECT_FALSE(step.read.got);
     EXPECT_TRUE(step.read.moved);
-    step = lease_.read_lent();
+    step = lease_.read_lent({});
     EXPECT_FALSE(step.read.moved);
     stream_.input = {whole.substr(3)};
-    step = lease_.read_lent();
+    step = lease_.read_lent({});
     EXPECT_TRUE(step.read.got);
     EXPECT_TRUE(step.read.moved);
     EXPECT_EQ(take_messages(), 1);
@@ -203,7 +205,7 @@ TEST_F(ReadingLease, keeps_commands_for_the_io_thread)
     ASSERT_TRUE(lease_.lend(in_, stream_));
     stream_.input = {frame_bytes(0, "a") + frame_bytes(flag_command, "\4PING"),
                      frame_bytes(0, "b")};
-    const auto step = lease_.read_lent();
+    const auto step = lease_.read_lent({});
     EXPECT_TRUE(step.ended);
     EXPECT_FALSE(step.read.lent);
     EXPECT_TRUE(step.read.got);
@@ -218,7 +220,7 @@ TEST_F(ReadingLease, keeps_errors_for_the_io_thread)
 {
     ASSERT_TRUE(lease_.lend(in_, stream_));
     stream_.input = {frame_bytes(0, std::string(101, 'x'))};
-    EXPECT_TRUE(lease_.read_lent().ended);
+    EXPECT_TRUE(lease_.read_lent({}).ended);
     lease_.take_back();
     EXPECT_EQ(lease_.take_left_over().error, engine::inbound_error::too_large);
     EXPECT_EQ(lease_.take_left_over().error, engine::inbound_error::none);
@@ -228,8 +230,8 @@ TEST_F(ReadingLease, ends_with_the_connection)
 {
     stream_.ended = true;
     ASSERT_TRUE(lease_.lend(in_, stream_));
-    EXPECT_TRUE(lease_.read_lent().ended);
-    EXPECT_FALSE(lease_.read_lent().ended) << "it was told";
+    EXPECT_TRUE(lease_.read_lent({}).ended);
+    EXPECT_FALSE(lease_.read_lent({}).ended) << "it was told";
 }
 
 TEST_F(ReadingLease, asks_once_until_it_is_answered)
@@ -240,13 +242,136 @@ TEST_F(ReadingLease, asks_once_until_it_is_answered)
     EXPECT_TRUE(lease_.ask());
 }
 
+/// With large bodies, that come in pieces.
+class ReadingOutside : public ReadingLease {
+protected:
+    static constexpr std::size_t body_bytes = 20'000;
+
+    ReadingOutside()
+    {
+        for (std::size_t i = 0; i < body_bytes; ++i)
+            body_[i] = static_cast<char>(i * 7 / 5);
+    }
+    static std::string large_frame(std::uint8_t flags, const std::string& body)
+    {
+        std::string bytes(engine::zmtp3::long_header_bytes, '\0');
+        bytes.resize(engine::zmtp3::encode_header(reinterpret_cast<std::byte*>(bytes.data()), flags,
+                                                  body.size()));
+        return bytes + body;
+    }
+    std::span<std::byte> memory() { return std::as_writable_bytes(std::span(memory_)); }
+    /// What was read into the memory is not there any more.
+    void use_memory_otherwise() { memory_.assign(memory_.size(), '#'); }
+    std::string take_message()
+    {
+        frame part;
+        if (!receiver_.peek(part))
+            return "none";
+        std::string text(part.text());
+        receiver_.pop();
+        return text;
+    }
+
+    std::string body_ = std::string(body_bytes, '\0');
+    std::string memory_ = std::string(body_bytes, '#');
+    engine::inbound large_in_{channels_->a_to_b, -1, engine::kept_commands::none, *this};
+};
+
+TEST_F(ReadingOutside, reads_a_large_body_into_the_memory_given)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const std::string bytes = large_frame(0, body_);
+    stream_.input = {bytes.substr(0, 1000)};
+    const auto first = lease_.read_lent(memory());
+    EXPECT_TRUE(first.read.outside);
+    EXPECT_EQ(first.read.body.announced, nullptr);
+    stream_.input = {bytes.substr(1000, 9000)};
+    EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
+    stream_.input = {bytes.substr(10'000) + frame_bytes(0, "next")};
+    const auto last = lease_.read_lent(memory());
+    EXPECT_FALSE(last.read.outside);
+    ASSERT_NE(last.read.body.announced, nullptr);
+    EXPECT_EQ(last.read.body.bytes, body_bytes);
+    EXPECT_TRUE(memory_ == body_);
+    frame part;
+    ASSERT_TRUE(receiver_.peek(part));
+    EXPECT_EQ(part.owner, last.read.body.announced);
+    EXPECT_EQ(part.size, body_bytes);
+    EXPECT_TRUE(part.text().substr(0, base::loan::copied_at_once_bytes) ==
+                body_.substr(0, base::loan::copied_at_once_bytes));
+    receiver_.pop();
+    EXPECT_EQ(take_message(), "next");
+    last.read.body.announced->drop_reference();
+}
+
+TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
+{
+    const std::string bytes = large_frame(0, body_);
+    const std::vector<std::function<void()>> ends = {
+        [&] { lease_.withdraw_memory(); },
+        [&] { EXPECT_TRUE(lease_.give_back()); },
+        [&] { EXPECT_EQ(lease_.read_for_room(), request::none); },
+        [&] { lease_.take_back(); },
+    };
+    for (const auto& end : ends) {
+        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        stream_.input = {bytes.substr(0, 8000)};
+        ASSERT_TRUE(lease_.read_lent(memory()).read.outside);
+        end();
+        use_memory_otherwise();
+        lease_.take_back();
+        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        stream_.input = {bytes.substr(8000)};
+        const auto rest = lease_.read_lent({});
+        EXPECT_EQ(rest.read.body.announced, nullptr);
+        EXPECT_TRUE(take_message() == body_);
+        EXPECT_TRUE(memory_ == std::string(body_bytes, '#'));
+        lease_.take_back();
+    }
+}
+
+TEST_F(ReadingOutside, ends_when_the_io_thread_is_needed)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    stream_.input = {large_frame(0, body_).substr(0, 8000)};
+    EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
+    stream_.ended = true;
+    const auto step = lease_.read_lent(memory());
+    EXPECT_TRUE(step.ended);
+    EXPECT_FALSE(step.read.outside);
+    large_in_.reset();
+    EXPECT_EQ(take_message(), "none");
+}
+
+TEST_F(ReadingOutside, is_for_what_comes_next_if_it_fits)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    stream_.input = {large_frame(0, body_ + "!")};
+    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_TRUE(take_message() == body_ + "!");
+    stream_.input = {frame_bytes(engine::zmtp3::flag_more, "first") + large_frame(0, body_)};
+    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_EQ(take_message(), "first");
+    EXPECT_TRUE(take_message() == body_);
+    stream_.input = {frame_bytes(0, "small")};
+    EXPECT_FALSE(lease_.read_lent(memory()).read.outside);
+    stream_.input = {large_frame(0, body_)};
+    EXPECT_EQ(lease_.read_lent({}).read.body.announced, nullptr) << "the memory was for one call";
+    EXPECT_EQ(take_message(), "small");
+    EXPECT_TRUE(take_message() == body_);
+    stream_.input = {frame_bytes(0, "first") + large_frame(0, body_)};
+    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_EQ(take_message(), "first");
+    EXPECT_TRUE(take_message() == body_);
+}
+
 TEST_F(ReadingLease, tells_when_it_is_not_made_use_of)
 {
     int unused = 0;
     ASSERT_TRUE(lease_.lend(in_, stream_));
     lease_.watch([&] { ++unused; });
     stream_.input = {frame_bytes(0, "a")};
-    lease_.read_lent();
+    lease_.read_lent({});
     io_.run_one();
     EXPECT_EQ(unused, 0) << "something was read";
     io_.run_one();

@@ -374,9 +374,9 @@ void session::ask_for_reading() noexcept
         post(&session::lend_reading);
 }
 
-pipe_peer::lent_read session::read_lent() noexcept
+pipe_peer::lent_read session::read_lent(std::span<std::byte> memory) noexcept
 {
-    const auto step = reading_.read_lent();
+    const auto step = reading_.read_lent(memory);
     if (step.ended)
         post(&session::read);
     return step.read;

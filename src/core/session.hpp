@@ -71,7 +71,8 @@ public:
     wake_result on_pause() noexcept override;
     void on_writable() noexcept override;
     void ask_for_reading() noexcept override;
-    lent_read read_lent() noexcept override;
+    lent_read read_lent(std::span<std::byte> memory) noexcept override;
+    void withdraw_memory() noexcept override { reading_.withdraw_memory(); }
     void return_reading() noexcept override;
     void on_output_ended() noexcept override { post(&session::close_after_output); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }

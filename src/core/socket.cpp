@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstring>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -176,7 +177,13 @@ base::glance socket::read_lent()
     auto seen = base::glance::nothing;
     for (std::size_t i = 0; i < lent_.size();) {
         pipe_end& pipe = *lent_[i].pipe;
-        const auto read = pipe.read_connection();
+        const bool memory_taken =
+            body_there_.announced || (read_outside_ && read_outside_ != &pipe);
+        const auto read = pipe.read_connection(memory_taken ? std::span<std::byte>{} : memory_);
+        if (!memory_taken)
+            read_outside_ = read.outside ? &pipe : nullptr;
+        if (read.body.announced)
+            body_there_ = read.body;
         if (read.moved)
             seen = std::max(seen, base::glance::progress);
         if (read.got) {
@@ -251,6 +258,46 @@ int socket::wait_to_receive(frame& part, bool dont_wait)
     if (result == 0)
         more_ = part.more();
     return result;
+}
+
+int socket::receive_to(std::span<std::byte> memory, std::size_t& size, bool dont_wait)
+{
+    // With one peer only: otherwise it is likely that another one's message comes first.
+    if (!dont_wait && lent_.size() == 1 && pattern_->passes_bodies_on())
+        memory_ = memory;
+    frame part;
+    int result = 0;
+    try {
+        result = receive_lent(part, dont_wait);
+    } catch (...) {
+        reclaim_memory();
+        throw;
+    }
+    const bool is_there =
+        result == 0 && body_there_.announced && part.owner == body_there_.announced;
+    if (is_there)
+        std::exchange(body_there_, {}).announced->drop_reference(); // the part has another
+    reclaim_memory();
+    if (result != 0)
+        return result;
+    size = part.size;
+    if (!is_there)
+        copy_out(part, memory.data(), std::min(part.size, memory.size()));
+    received();
+    return 0;
+}
+
+// The caller's memory is its own again. What has come there and was not asked for stays in the
+// queue.
+void socket::reclaim_memory() noexcept
+{
+    if (read_outside_)
+        std::exchange(read_outside_, nullptr)->withdraw_memory();
+    if (body_there_.announced) {
+        std::memcpy(body_there_.announced->data, memory_.data(), body_there_.bytes);
+        std::exchange(body_there_, {}).announced->drop_reference();
+    }
+    memory_ = {};
 }
 
 int socket::events(int& out)
@@ -391,6 +438,8 @@ void socket::finish_pipe(pipe_end& pipe)
 
 void socket::hang_up(pipe_end& pipe)
 {
+    if (read_outside_ == &pipe)
+        reclaim_memory();
     pipe.hang_up(options_.linger_ms);
     if (frame unread; !pipe.peek(unread))
         drop(pipe);
@@ -408,6 +457,8 @@ void socket::drop_pipes()
 
 void socket::close_pipe(pipe_end& pipe, int linger_ms)
 {
+    if (read_outside_ == &pipe)
+        reclaim_memory();
     std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; });
     pattern_->detach(pipe);
     if (pipe.is_inproc && pipe.connected_side)

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -75,6 +76,9 @@ public:
         }
         return wait_to_receive(part, dont_wait);
     }
+    /// receive(), a copy of the part's first `memory.size()` bytes, and received(). Tells the size
+    /// of the part, which may be larger. `memory` may be written to also if nothing is received.
+    int receive_to(std::span<std::byte> memory, std::size_t& size, bool dont_wait);
     /// receive() and received() in short: valid until any other call. Nothing if it takes more than
     /// a look: receive() tells.
     taken_part take() noexcept
@@ -201,6 +205,7 @@ private:
     }
     int wait_to_send(const frame& part, bool dont_wait);
     int wait_to_receive(frame& part, bool dont_wait);
+    void reclaim_memory() noexcept;
     template <class Operation>
     int wait_until(Operation operation, int timeout_ms, bool for_input);
     int sleep(base::deadline until, bool for_input);
@@ -246,6 +251,11 @@ private:
         int descriptor;
     };
     std::vector<lent_connection> lent_;
+
+    // Memory of the caller that waits in receive_to(), for a large body to be read into.
+    std::span<std::byte> memory_;
+    pipe_end* read_outside_ = nullptr;         ///< its body is on its way there
+    engine::decoder::outside_body body_there_; ///< has come there as a whole
     base::steady_clock::time_point last_sleep_{};
     unsigned quick_sleeps_ = 0;
     base::patience receiving_patience_;

@@ -40,6 +40,25 @@ public:
     /// connection or after reset(); limits do not count. False if memory is exhausted.
     virtual bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept = 0;
 
+    // The consumer's thread may have the next large body read straight to where it wants it, if it
+    // reads by itself and comes for the body before it does anything else with the channel.
+
+    struct outside_body {
+        base::buffer* announced = nullptr; ///< what the channel has in its place; one reference
+        std::size_t bytes = 0;
+    };
+    /// Memory for the body that comes next, as the first part of a message, if it is large and fits
+    /// there. The channel is empty. Valid until the body was taken or withdraw_memory().
+    virtual void offer_memory(std::span<std::byte>) noexcept {}
+    /// What of a body lies in the offered memory moves to the channel's, and the rest follows.
+    virtual void withdraw_memory() noexcept {}
+    /// Is a body on its way into the offered memory?
+    virtual bool reads_outside() const noexcept { return false; }
+    /// The body that was read there as a whole since the last call, if any: the consumer will find
+    /// `announced` in the channel, of which only the first base::loan::copied_at_once_bytes bytes
+    /// are set.
+    virtual outside_body take_outside_body() noexcept { return {}; }
+
     bool consumer_was_asleep() noexcept { return std::exchange(wake_consumer_, false); }
     /// May the channel take more messages? If not, its producer will be told when it can.
     bool has_room() noexcept { return to_.flow.has_room_or_wait(); }

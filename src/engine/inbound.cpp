@@ -97,6 +97,10 @@ void inbound::reset() noexcept
 {
     if (body_)
         std::exchange(body_, nullptr)->drop_reference();
+    if (finished_.announced)
+        std::exchange(finished_, {}).announced->drop_reference();
+    body_outside_ = false;
+    outside_ = {};
     have_ = needed_ = 0;
     in_message_ = false;
     ++reset_count_;
@@ -129,7 +133,7 @@ int inbound::prepare(std::span<iovec> space) noexcept
     std::size_t count = 0;
     std::size_t want = read_bytes_;
     if (body_) {
-        space[count++] = {body_->data + body_filled_, body_bytes_ - body_filled_};
+        space[count++] = {body_data() + body_filled_, body_bytes_ - body_filled_};
         want = read_after_body_bytes;
     }
     // The rest of a chunk is used up to a quarter; then it is better to begin a new one.
@@ -210,13 +214,30 @@ bool inbound::begin_body(std::uint64_t bytes, bool more) noexcept
         return false;
     body_bytes_ = bytes;
     body_more_ = more;
+    // Only what the consumer comes for next: anything else would have to make way for that.
+    body_outside_ =
+        bytes <= outside_.size() && !in_message_ && messages() == messages_before_offer_;
     return true;
+}
+
+void inbound::withdraw_memory() noexcept
+{
+    if (std::exchange(body_outside_, false))
+        std::memcpy(body_->data, outside_.data(), body_filled_);
+    outside_ = {};
 }
 
 bool inbound::finish_body() noexcept
 {
     if (!to_.queue.append(body_, body_->data, body_bytes_))
         return false;
+    if (std::exchange(body_outside_, false)) {
+        std::memcpy(body_->data, outside_.data(),
+                    std::min(body_bytes_, base::loan::copied_at_once_bytes));
+        body_->add_reference();
+        finished_ = {body_, body_bytes_};
+        outside_ = {};
+    }
     body_ = nullptr;
     end_of_frame(body_more_);
     return true;
@@ -371,7 +392,7 @@ inbound_error inbound::walk_frames()
             return inbound_error::out_of_memory;
         queue.advance(header.header_bytes - left_over);
         body_filled_ = have_ - header.header_bytes;
-        std::memcpy(body_->data, at + header.header_bytes, body_filled_);
+        std::memcpy(body_data(), at + header.header_bytes, body_filled_);
         have_ = 0;
         // Small reads while the bodies are large: what comes with a header would have to be moved.
         read_bytes_ = smallest_read_bytes;

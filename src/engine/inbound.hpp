@@ -46,6 +46,14 @@ public:
     /// Allowed from within command_handler::on_command().
     void reset() noexcept override;
     bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
+    void offer_memory(std::span<std::byte> memory) noexcept override
+    {
+        outside_ = memory;
+        messages_before_offer_ = messages();
+    }
+    void withdraw_memory() noexcept override;
+    bool reads_outside() const noexcept override { return body_outside_; }
+    outside_body take_outside_body() noexcept override { return std::exchange(finished_, {}); }
 
 private:
     inbound_error walk();
@@ -54,6 +62,7 @@ private:
     inbound_error walk_frames();
     bool begin_body(std::uint64_t bytes, bool more) noexcept;
     bool finish_body() noexcept;
+    std::byte* body_data() const noexcept { return body_outside_ ? outside_.data() : body_->data; }
     void publish() noexcept;
     void end_of_frame(bool more) noexcept;
     bool envelope_allows(std::uint64_t body_bytes, bool more) noexcept;
@@ -83,6 +92,10 @@ private:
     std::size_t body_bytes_ = 0;
     std::size_t body_filled_ = 0;
     bool body_more_ = false;
+    std::span<std::byte> outside_; ///< memory of the consumer's, or empty
+    bool body_outside_ = false;    ///< the body is read there
+    std::uint64_t messages_before_offer_ = 0;
+    outside_body finished_;
 };
 
 } // namespace zlink::engine

@@ -26,6 +26,7 @@ public:
         return !more && out_.put(data, size);
     }
     core::taken_part take() noexcept override { return in_.take(); }
+    bool passes_bodies_on() const noexcept override { return true; }
     bool can_receive() override
     {
         core::frame part;

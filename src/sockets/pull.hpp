@@ -21,6 +21,7 @@ public:
     int receive(core::frame& part) override { return in_.peek(part) ? 0 : EAGAIN; }
     core::taken_part take() noexcept override { return in_.take(); }
     void received() override { in_.pop(); }
+    bool passes_bodies_on() const noexcept override { return true; }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override { return false; }
     bool can_receive() override

@@ -26,6 +26,7 @@ public:
     int receive(core::frame& part) override;
     core::taken_part take() noexcept override;
     void received() override;
+    bool passes_bodies_on() const noexcept override { return !long_topics_; }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override { return true; }
     bool can_receive() override;

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+// Large bodies that a waiting receiver reads straight into the memory given to zmq_recv: whatever
+// comes in between, nothing is lost, and nothing is written there once the call has returned.
+#include "support/fixture.hpp"
+#include "support/zmtp.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <thread>
+
+namespace zlink::test {
+namespace {
+
+constexpr int rounds_to_settle = 40; ///< until a receiver has taken over its connection, or again
+
+std::string body_of(unsigned number, std::size_t bytes)
+{
+    std::string body(bytes, static_cast<char>('a' + number % 26));
+    for (std::size_t i = 0; i + sizeof number <= bytes; i += 1000)
+        std::memcpy(&body[i], &number, sizeof number);
+    return body;
+}
+
+/// zmq_recv into memory that is gone afterwards, so that a sanitizer sees who uses it still.
+/// Nothing for EAGAIN.
+std::optional<std::string> recv_into_passing_memory(test_socket& from, std::size_t room)
+{
+    const std::unique_ptr<char[]> memory(new char[room]);
+    const int bytes = zmq_recv(from, memory.get(), room, 0);
+    if (bytes < 0) {
+        EXPECT_EQ(EAGAIN, zmq_errno());
+        return std::nullopt;
+    }
+    std::string got(memory.get(), std::min(room, static_cast<std::size_t>(bytes)));
+    got.resize(static_cast<std::size_t>(bytes), '?');
+    return got;
+}
+
+/// A DEALER under test and a peer that is played by hand, in a thread of its own.
+class ReadThrough : public ::testing::Test {
+protected:
+    ~ReadThrough() override { stop_ = true; }
+
+    /// Question and answer, until the socket reads its connection by itself.
+    void settle_with_peer()
+    {
+        for (int round = 0; round < rounds_to_settle; ++round) {
+            link_.socket.send("?");
+            ASSERT_EQ("!", link_.socket.recv());
+        }
+    }
+    void settle_with_socket()
+    {
+        for (int round = 0; round < rounds_to_settle; ++round) {
+            zmtp::recv_frame(link_.peer);
+            link_.peer.send(zmtp::frame("!"));
+        }
+    }
+    void wait_for(const std::atomic<int>& what, int value) const
+    {
+        while (what < value && !stop_)
+            std::this_thread::yield();
+    }
+
+    test_context context_;
+    raw_link link_{context_, ZMQ_DEALER};
+    std::atomic<bool> stop_{false};
+};
+
+TEST_F(ReadThrough, goes_on_with_a_body_whose_receiver_has_given_up)
+{
+    constexpr int count = 60;
+    constexpr std::size_t bytes = 100'000;
+    std::atomic<int> given_up{0};
+    std::jthread playing([&] {
+        zmtp::shake_hands(link_.peer, "DEALER");
+        for (int number = 0; number < count; ++number) {
+            settle_with_socket();
+            const std::string frame = zmtp::frame(body_of(static_cast<unsigned>(number), bytes));
+            const std::size_t first = 1'000 + static_cast<std::size_t>(number) * 1'600;
+            link_.peer.send(frame.substr(0, first));
+            wait_for(given_up, number + 1);
+            link_.peer.send(frame.substr(first));
+        }
+    });
+    for (int number = 0; number < count && !HasFatalFailure(); ++number) {
+        settle_with_peer();
+        link_.socket.set(ZMQ_RCVTIMEO, 1 + number % 4 * 8); // also longer than reading is lent
+        EXPECT_EQ(std::nullopt, recv_into_passing_memory(link_.socket, bytes));
+        given_up = number + 1;
+        link_.socket.set(ZMQ_RCVTIMEO, static_cast<int>(patience.count()));
+        EXPECT_TRUE(body_of(static_cast<unsigned>(number), bytes) ==
+                    recv_into_passing_memory(link_.socket, bytes + 1));
+    }
+    stop_ = HasFatalFailure();
+}
+
+TEST_F(ReadThrough, forgets_a_body_whose_connection_breaks)
+{
+    std::jthread playing([&] {
+        zmtp::shake_hands(link_.peer, "DEALER");
+        settle_with_socket();
+        link_.peer.send(zmtp::frame(body_of(1, 100'000)).substr(0, 60'000));
+        link_.peer.abort();
+    });
+    settle_with_peer();
+    link_.socket.set(ZMQ_RCVTIMEO, 50);
+    EXPECT_EQ(std::nullopt, recv_into_passing_memory(link_.socket, 100'000));
+    playing.join();
+    const raw_peer next(link_.socket.last_endpoint());
+    zmtp::shake_hands(next, "DEALER");
+    const std::string body = body_of(2, 100'000);
+    next.send(zmtp::frame(body));
+    link_.socket.set(ZMQ_RCVTIMEO, static_cast<int>(patience.count()));
+    EXPECT_TRUE(body == recv_into_passing_memory(link_.socket, 100'000));
+}
+
+TEST_F(ReadThrough, ends_with_the_context)
+{
+    std::atomic<int> waits{0};
+    std::jthread playing([&] {
+        zmtp::shake_hands(link_.peer, "DEALER");
+        settle_with_socket();
+        link_.peer.send(zmtp::frame(body_of(1, 100'000)).substr(0, 60'000));
+        wait_for(waits, 1);
+        zmq_ctx_shutdown(context_);
+    });
+    settle_with_peer();
+    waits = 1;
+    const std::unique_ptr<char[]> memory(new char[100'000]);
+    EXPECT_TRUE(fails_with(ETERM, zmq_recv(link_.socket, memory.get(), 100'000, 0)));
+    playing.join();
+}
+
+/// Messages of one and of several parts, large and small, from one or two peers.
+class ReadThroughOver : public transport_test {
+protected:
+    static parts message(unsigned number)
+    {
+        std::minstd_rand random(number + 1);
+        random.discard(5);
+        const auto size = [&] {
+            return random() % 3 == 0 ? random() % 300 : 8'000 + random() % 120'000;
+        };
+        parts all{std::to_string(number)};
+        if (random() % 2)
+            all.front() = body_of(number, size() + sizeof number);
+        while (random() % 3 == 0)
+            all.push_back(body_of(number, size()));
+        return all;
+    }
+
+    /// Receives a message part by part, in ways that change, and gives up waiting now and then.
+    static parts receive(test_socket& from, std::minstd_rand& random, const parts& expected)
+    {
+        parts got;
+        do {
+            const std::size_t size = got.size() < expected.size() ? expected[got.size()].size() : 0;
+            std::optional<std::string> part;
+            while (!part) {
+                from.set(ZMQ_RCVTIMEO, random() % 3 == 0 ? static_cast<int>(random() % 2)
+                                                         : static_cast<int>(patience.count()));
+                if (random() % 8 == 0)
+                    from.readable(std::chrono::milliseconds(1));
+                part = recv_into_passing_memory(from, size + random() % 2 * 100'000);
+            }
+            got.push_back(std::move(*part));
+        } while (from.get(ZMQ_RCVMORE));
+        return got;
+    }
+
+    static void send_all(test_socket& sender)
+    {
+        std::minstd_rand random(7);
+        for (unsigned number = 0; number < count; ++number) {
+            sender.send_parts(message(number));
+            // The receiver is ahead now and then.
+            for (unsigned turns = random() % 4 == 0 ? 0 : random() % 300; turns; --turns)
+                std::this_thread::yield();
+        }
+    }
+
+    void exchange(int receiving_type, int sending_type)
+    {
+        test_context other;
+        test_socket receiver(context_, receiving_type);
+        receiver.bind(fresh_bind_address(GetParam()));
+        test_socket sender(other, sending_type);
+        if (receiving_type == ZMQ_SUB) {
+            receiver.set(ZMQ_SUBSCRIBE, "");
+            sender.set(ZMQ_XPUB_NODROP, 1);
+        }
+        sender.connect(receiver.last_endpoint());
+        if (receiving_type == ZMQ_SUB)
+            publish_until_received(sender, receiver, "marker");
+        const std::jthread sending([&] { send_all(sender); });
+        std::minstd_rand random(11);
+        for (unsigned number = 0; number < count; ++number)
+            ASSERT_TRUE(message(number) == receive(receiver, random, message(number))) << number;
+    }
+
+    static constexpr unsigned count = 500;
+};
+
+TEST_P(ReadThroughOver, a_pair_loses_nothing)
+{
+    exchange(ZMQ_PAIR, ZMQ_PAIR);
+}
+
+TEST_P(ReadThroughOver, a_dealer_loses_nothing)
+{
+    exchange(ZMQ_DEALER, ZMQ_DEALER);
+}
+
+TEST_P(ReadThroughOver, a_subscriber_loses_nothing)
+{
+    exchange(ZMQ_SUB, ZMQ_PUB);
+}
+
+// The second one's messages come another way, perhaps first.
+TEST_P(ReadThroughOver, a_pull_with_two_peers_loses_nothing)
+{
+    test_context other;
+    test_socket receiver(context_, ZMQ_PULL);
+    receiver.bind(fresh_bind_address(GetParam()));
+    test_socket far(other, ZMQ_PUSH);
+    far.connect(receiver.last_endpoint());
+    receiver.bind("inproc://near");
+    test_socket near(context_, ZMQ_PUSH);
+    near.connect("inproc://near");
+    const std::jthread sending_far([&] { send_all(far); });
+    const std::jthread sending_near([&] { send_all(near); });
+    std::minstd_rand random(11);
+    unsigned next[2] = {0, 0}; // whose it is, the content tells
+    for (unsigned number = 0; number < 2 * count; ++number) {
+        const parts got = receive(receiver, random, parts(9, std::string(140'000, ' ')));
+        const auto from =
+            std::ranges::find_if(next, [&](unsigned expected) { return message(expected) == got; });
+        ASSERT_TRUE(from != std::end(next)) << number;
+        ++*from;
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(ReadThroughOver);
+
+} // namespace
+} // namespace zlink::test
