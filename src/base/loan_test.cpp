@@ -79,10 +79,11 @@ TEST(Loan, gives_the_reader_the_body_in_every_order)
     };
     std::atomic<offer*> offered{nullptr};
     std::atomic<int> finished{0};
+    // Without giving its processor away: on a busy machine that takes milliseconds each time.
     const auto dawdle = [](std::minstd_rand& random) {
-        const unsigned turns = random() % 4 == 0 ? random() % 300 : random() % 8;
-        for (unsigned i = 0; i < turns; ++i)
-            std::this_thread::yield();
+        volatile unsigned turns = random() % 4 == 0 ? random() % 30'000 : random() % 800;
+        while (turns != 0)
+            turns = turns - 1;
     };
     std::thread reader([&] {
         std::minstd_rand random(1);

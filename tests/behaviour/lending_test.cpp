@@ -35,8 +35,7 @@ void send_and_overwrite(test_socket& sender, std::string body, int flags = 0)
 /// Lets the other thread come first now and then.
 void dawdle(std::minstd_rand& random)
 {
-    for (unsigned turns = random() % 8 == 0 ? random() % 500 : 0; turns > 0; --turns)
-        std::this_thread::yield();
+    test::dawdle(random() % 8 == 0 ? random() % 100'000 : 0);
 }
 
 enum class way { buffer, small_buffer, message, vectors, after_poll, any };

@@ -178,8 +178,7 @@ protected:
         for (unsigned number = 0; number < count; ++number) {
             sender.send_parts(message(number));
             // The receiver is ahead now and then.
-            for (unsigned turns = random() % 4 == 0 ? 0 : random() % 300; turns; --turns)
-                std::this_thread::yield();
+            dawdle(random() % 4 == 0 ? 0 : random() % 100'000);
         }
     }
 
