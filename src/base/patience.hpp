@@ -56,7 +56,8 @@ private:
     static constexpr std::chrono::microseconds short_sleep{300};
     // A look was good if it took half the time of the sleeps before it, or no more than this.
     static constexpr std::chrono::microseconds always_good{20};
-    // Where a look is a few loads, to yield takes several times as long: news would come late.
+    // Where a look is a few loads, to yield takes several times as long: news would come late. But
+    // if others have run meanwhile, one of them may be who is to bring the news.
     static constexpr std::chrono::microseconds between_yields{2};
     static constexpr int first_credit = 6;
     static constexpr int most_credit = 16;
@@ -83,9 +84,10 @@ private:
                     return wait_result::signalled;
                 return held.waiting() ? wait_result::interrupted : wait_result::timeout;
             }
-            if (now - yielded >= between_yields) {
+            if (shares_processor_ || now - yielded >= between_yields) {
                 std::this_thread::yield(); // whoever is to bring the news may want this processor
-                yielded = now;
+                yielded = steady_clock::now();
+                shares_processor_ = yielded - now >= between_yields;
             }
         }
     }
@@ -119,6 +121,7 @@ private:
 
     std::chrono::nanoseconds usual_sleep_{}; ///< moving average of short ones
     int credit_ = 0;                         ///< no looks without any
+    bool shares_processor_ = false;          ///< another thread ran during the last yield
     unsigned short_sleeps_ = 0;
     unsigned short_sleeps_needed_ = fewest_short_sleeps;
 };
