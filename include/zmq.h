@@ -745,7 +745,8 @@ ZMQ_EXPORT int zmq_send_const(void* socket, const void* buf, size_t len, int fla
 
 /**
  * Receives one message part into buf, which has len bytes; what does not fit is dropped. Waits as
- * long as ZMQ_RCVTIMEO allows. ZMQ_RCVMORE tells whether another part follows.
+ * long as ZMQ_RCVTIMEO allows; buf may have been written to also if nothing was received then.
+ * ZMQ_RCVMORE tells whether another part follows.
  * Returns the full size of the part, which may exceed len; -1 with EAGAIN (ZMQ_DONTWAIT or
  * ZMQ_RCVTIMEO), ENOTSUP (type cannot receive), EFSM (out of turn), ETERM, ENOTSOCK or EINTR.
  */
