@@ -3,6 +3,7 @@
 // in its call: whatever comes in between, the receiver gets what was sent, and the sender its
 // memory.
 #include "support/fixture.hpp"
+#include "support/numbered_body.hpp"
 #include "support/running_proxy.hpp"
 
 #include <algorithm>
@@ -19,10 +20,7 @@ constexpr std::size_t large_bytes = 200'000;
 
 std::string body_of(int number, std::size_t bytes = large_bytes)
 {
-    std::string body(bytes, static_cast<char>('a' + number % 26));
-    for (std::size_t i = 0; i + sizeof number <= bytes; i += 4096)
-        std::memcpy(&body[i], &number, sizeof number);
-    return body;
+    return test::body_of(static_cast<unsigned>(number), bytes);
 }
 
 /// Sends out of memory that is overwritten as soon as the call has returned.

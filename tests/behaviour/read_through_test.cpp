@@ -2,12 +2,13 @@
 // Large bodies that a waiting receiver reads straight into the memory given to zmq_recv: whatever
 // comes in between, nothing is lost, and nothing is written there once the call has returned.
 #include "support/fixture.hpp"
+#include "support/numbered_body.hpp"
 #include "support/zmtp.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -15,14 +16,6 @@ namespace zlink::test {
 namespace {
 
 constexpr int rounds_to_settle = 40; ///< until a receiver has taken over its connection, or again
-
-std::string body_of(unsigned number, std::size_t bytes)
-{
-    std::string body(bytes, static_cast<char>('a' + number % 26));
-    for (std::size_t i = 0; i + sizeof number <= bytes; i += 1000)
-        std::memcpy(&body[i], &number, sizeof number);
-    return body;
-}
 
 /// zmq_recv into memory that is gone afterwards, so that a sanitizer sees who uses it still.
 /// Nothing for EAGAIN.
@@ -42,8 +35,6 @@ std::optional<std::string> recv_into_passing_memory(test_socket& from, std::size
 /// A DEALER under test and a peer that is played by hand, in a thread of its own.
 class ReadThrough : public ::testing::Test {
 protected:
-    ~ReadThrough() override { stop_ = true; }
-
     /// Question and answer, until the socket reads its connection by itself.
     void settle_with_peer()
     {
