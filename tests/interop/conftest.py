@@ -58,10 +58,13 @@ def pytest_collection_modifyitems(config, items):
 def sides(pytestconfig):
     """Both installations by name."""
     swapped = Path(pytestconfig.getoption("--swapped"))
-    return {
+    made = {
         "zlink": Side("zlink", pytestconfig.library, swapped),
         "genuine": Side("genuine", pytestconfig.bundled),
     }
+    yield made
+    for side in made.values():
+        side.close()
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import json
 import os
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -39,16 +40,77 @@ class PeerDied(Exception):
     """A peer process ended or stopped answering."""
 
 
+class ForkedProcess:
+    """A process that the fork server has started; what subprocess.Popen is for others."""
+
+    def __init__(self, pid, stdin, stdout, status):
+        self.pid = pid
+        self.stdin = os.fdopen(stdin, "wb")
+        self.stdout = os.fdopen(stdout, "rb")
+        self.status_ = status
+        self.exit_code_ = None
+
+    def wait(self, timeout_s=None):
+        """The exit code, negative if a signal has ended the process; None after the timeout."""
+        if self.exit_code_ is None:
+            if timeout_s is not None and not readable(self.status_, timeout_s):
+                return None
+            text = os.read(self.status_, 64)
+            if not text:
+                raise PeerDied("the fork server has ended")
+            self.exit_code_ = int(text)
+            os.close(self.status_)
+        return self.exit_code_
+
+    def poll(self):
+        return self.wait(0)
+
+    def kill(self):
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+
+class ForkServer:
+    """Starts the peers of one side, see fork_server.py."""
+
+    def __init__(self, environment):
+        self.control_, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self.process_ = subprocess.Popen([sys.executable, str(HERE / "fork_server.py")],
+                                             env=environment, stdin=theirs)
+
+    def start(self, arguments, stderr):
+        theirs_in, ours_in = os.pipe()
+        ours_out, theirs_out = os.pipe()
+        ours_status, theirs_status = os.pipe()
+        theirs = [theirs_in, theirs_out, stderr.fileno(), theirs_status]
+        socket.send_fds(self.control_, [json.dumps(arguments).encode()], theirs)
+        for descriptor in (theirs_in, theirs_out, theirs_status):
+            os.close(descriptor)
+        answer = self.control_.recv(64)
+        if not answer:
+            raise PeerDied("the fork server has ended")
+        return ForkedProcess(int(answer), ours_in, ours_out, ours_status)
+
+    def close(self):
+        self.control_.close()
+        self.process_.wait(ANSWER_MARGIN_S)
+
+
 class Side:
     """One of the two installations of pyzmq and the library its processes must load."""
 
     def __init__(self, name, library, module_path=None):
         self.name = name
         self.library = os.path.realpath(library)
-        self.environment = {key: value for key, value in os.environ.items()
-                            if not key.startswith(("LD_", "PYTHONPATH"))}
+        environment = {key: value for key, value in os.environ.items()
+                       if not key.startswith(("LD_", "PYTHONPATH"))}
         if module_path is not None:
-            self.environment["PYTHONPATH"] = str(module_path)
+            environment["PYTHONPATH"] = str(module_path)
+        self.fork_server = ForkServer(environment)
+
+    def close(self):
+        self.fork_server.close()
 
     def check_library(self, mapped):
         """Fails unless the library of this side, and no other libzmq, is in `mapped`."""
@@ -67,13 +129,10 @@ class Peer:
         self.pending_ = b""
         self.stderr_ = tempfile.TemporaryFile()
         self.final_stderr_ = None
-        command = [sys.executable, str(HERE / "peer.py"), "--role", role, "--type", kind,
-                   "--deadline-s", str(deadline_s)]
+        arguments = ["--role", role, "--type", kind, "--deadline-s", str(deadline_s)]
         for option, value in options.items():
-            command += ["--option", f"{option}={_option_text(value)}"]
-        self.process_ = subprocess.Popen(
-            command, env=side.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=self.stderr_)
+            arguments += ["--option", f"{option}={_option_text(value)}"]
+        self.process_ = side.fork_server.start(arguments, self.stderr_)
         self.hello_ = None
 
     @property
@@ -193,9 +252,8 @@ class Peer:
 
     def finish_result(self):
         duration_ms = self.result()
-        try:
-            code = self.process_.wait(ANSWER_MARGIN_S)
-        except subprocess.TimeoutExpired:
+        code = self.process_.wait(ANSWER_MARGIN_S)
+        if code is None:
             self._raise_died("did not exit after its context was terminated")
         if code != 0:
             self._raise_died(f"exited with {code} after its context was terminated")

@@ -69,6 +69,12 @@ def answer(value):
 ROLES = ("socket", "proxy", "device", "asyncio")
 
 
+def load_all_roles():
+    """For who forks peers; a peer that starts by itself loads only what it needs."""
+    for role in ROLES:
+        importlib.import_module(f"{role}_role")
+
+
 def serve(role, reader):
     """Answers requests until `finish` or the end of input."""
     while True:
@@ -89,17 +95,16 @@ def serve(role, reader):
             return
 
 
-def main():
+def main(command_line=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--role", choices=ROLES, default="socket")
     parser.add_argument("--type", required=True, help="socket type; FRONT,BACK for a proxy")
     parser.add_argument("--option", action="append", default=[], help="NAME=INT or NAME=hex:BYTES")
     parser.add_argument("--deadline-s", type=float, default=60)
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(command_line)
     faulthandler.enable()
     faulthandler.dump_traceback_later(arguments.deadline_s, exit=True)
     reader = LineReader()
-    # Only the module needed: importing asyncio would double the start time of every peer.
     role = importlib.import_module(f"{arguments.role}_role").Role(arguments, reader)
     libraries = mapped_libraries()
     print("loaded", *(path for path in libraries if "libzmq" in os.path.basename(path)),
