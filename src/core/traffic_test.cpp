@@ -32,13 +32,15 @@ public:
 
     transport::io_result read_some(const iovec* buffers, int count) noexcept override
     {
+        const std::size_t most = portion(bytes_.size());
         std::size_t moved = 0;
-        std::size_t most = portion(bytes_.size());
-        for (int i = 0; i < count; ++i)
-            for (std::size_t at = 0; at < buffers[i].iov_len && moved < most; ++at, ++moved) {
-                static_cast<char*>(buffers[i].iov_base)[at] = bytes_.front();
-                bytes_.pop_front();
-            }
+        for (int i = 0; i < count && moved < most; ++i) {
+            const std::size_t here = std::min(buffers[i].iov_len, most - moved);
+            std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(moved), here,
+                        static_cast<char*>(buffers[i].iov_base));
+            moved += here;
+        }
+        bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(moved));
         return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
     }
 
@@ -49,10 +51,11 @@ public:
             offered += buffers[i].iov_len;
         const std::size_t most = portion(std::min(offered, room_ - bytes_.size()));
         std::size_t moved = 0;
-        for (int i = 0; i < count; ++i) {
-            const char* from = static_cast<const char*>(buffers[i].iov_base);
-            for (std::size_t at = 0; at < buffers[i].iov_len && moved < most; ++at, ++moved)
-                bytes_.push_back(from[at]);
+        for (int i = 0; i < count && moved < most; ++i) {
+            const char* const from = static_cast<const char*>(buffers[i].iov_base);
+            const std::size_t here = std::min(buffers[i].iov_len, most - moved);
+            bytes_.insert(bytes_.end(), from, from + here);
+            moved += here;
         }
         return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
     }
@@ -192,9 +195,10 @@ message random_message(std::mt19937& random, std::size_t largest)
                                  : kind < 5  ? random() % 300
                                  : kind == 5 ? random() % 9000
                                              : random() % largest;
-        part.assign(size, '\0');
-        for (std::size_t i = 0; i < size; ++i)
-            part[i] = static_cast<char>(i * 31 + size);
+        for (std::size_t i = 0; i < std::min<std::size_t>(size, 256); ++i)
+            part += static_cast<char>(i * 31 + size);
+        while (part.size() < size) // goes on in the same way: 256 * 31 is no change to a char
+            part.append(part, 0, size - part.size());
     }
     return parts;
 }

@@ -93,7 +93,7 @@ private:
 TEST(write_batch, writes_copies_and_references_in_order_however_they_are_taken)
 {
     std::mt19937 random(7);
-    for (int round = 0; round < 200; ++round) {
+    for (int round = 0; round < 50; ++round) {
         taking_stream stream(random);
         write_batch batch;
         std::vector<std::byte> expected;
