@@ -247,6 +247,10 @@ void byte_queue::rollback() noexcept
             write_ = committed_write_;
         return;
     }
+    if (tail_open_ && !tail_shared_ && tail_->start == committed_position_) {
+        write_ = tail_->data; // nothing but the tail is new: it stays, empty
+        return;
+    }
     segment* dropped = committed_tail_->next.load(std::memory_order_relaxed);
     const std::uint64_t position = committed_position_;
     if (committed_tail_->end.load(std::memory_order_relaxed) > position) {

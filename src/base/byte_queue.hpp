@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <sys/uio.h>
 
 namespace zlink::base {
@@ -118,9 +119,17 @@ public:
     bool take_recall() noexcept { return recalled_.exchange(false, std::memory_order_relaxed); }
     /// Takes back all that was appended since the last commit.
     void rollback() noexcept;
-    bool has_uncommitted() const noexcept
+    bool has_uncommitted() const noexcept { return tail_position() != committed_position_; }
+    /// What was appended since the last mark(), if it lies in one piece. Empty otherwise.
+    std::span<const std::byte> uncommitted() const noexcept
     {
-        return tail_ != committed_tail_ || (tail_open_ && write_ != committed_write_);
+        if (!tail_open_)
+            return {};
+        if (tail_ == committed_tail_)
+            return {committed_write_, write_};
+        if (tail_->start == committed_position_)
+            return {tail_->data, write_};
+        return {};
     }
     /// Is the consumer asleep? (Only the producer can change a yes.)
     bool consumer_asleep() const noexcept

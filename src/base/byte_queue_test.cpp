@@ -40,6 +40,53 @@ TEST(ByteQueue, needs_little_memory_as_long_as_little_is_under_way)
     }
 }
 
+TEST(ByteQueue, shows_what_is_not_committed_and_takes_it_back)
+{
+    byte_queue subject;
+    const auto append = [&](char fill) {
+        std::byte* const at = subject.reserve(message_bytes);
+        std::memset(at, fill, message_bytes);
+        subject.advance(message_bytes);
+        return at;
+    };
+    const auto expect_uncommitted = [&](const std::byte* at, std::size_t bytes) {
+        EXPECT_EQ(bytes != 0, subject.has_uncommitted());
+        EXPECT_EQ(bytes, subject.uncommitted().size());
+        if (bytes) {
+            EXPECT_EQ(at, subject.uncommitted().data());
+        }
+    };
+    expect_uncommitted(nullptr, 0);
+    const std::byte* const first = append('a');
+    append('b');
+    expect_uncommitted(first, 2 * message_bytes);
+    subject.rollback();
+    expect_uncommitted(nullptr, 0);
+    EXPECT_EQ(first, append('c')) << "in the same place";
+    subject.commit(1);
+    expect_uncommitted(nullptr, 0);
+    read(subject, 'c');
+    EXPECT_FALSE(subject.load());
+
+    // Behind a body.
+    buffer* const body = allocate_buffer(message_bytes);
+    std::memset(body->data, 'd', message_bytes);
+    ASSERT_TRUE(subject.append(body, body->data, message_bytes));
+    EXPECT_TRUE(subject.has_uncommitted());
+    EXPECT_TRUE(subject.uncommitted().empty()) << "not in the queue's own memory";
+    subject.commit(1);
+    const std::byte* const behind = append('e');
+    expect_uncommitted(behind, message_bytes);
+    subject.rollback();
+    expect_uncommitted(nullptr, 0);
+    EXPECT_EQ(behind, append('f'));
+    subject.commit(1);
+    ASSERT_TRUE(subject.load());
+    EXPECT_EQ(std::byte{'d'}, *subject.read_begin());
+    subject.consume_body();
+    read(subject, 'f');
+}
+
 TEST(ByteQueue, takes_ever_larger_chunks_the_more_is_under_way)
 {
     constexpr int under_way = 2000;

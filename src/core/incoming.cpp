@@ -50,6 +50,8 @@ incoming::make_decoder(const engine::remote_peer& remote, base::channel& to,
     in->expect(engine::framing_for(remote));
     if (options_->type == types::req)
         in->require_envelope();
+    else if (options_->type == types::rep)
+        in->take_off_envelope();
     else if (options_->type == types::dish)
         in->require_group();
     return in;

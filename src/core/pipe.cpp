@@ -221,36 +221,52 @@ bool pipe_end::append_shared(const frame& part) noexcept
 // True if the frame, or a part of it, has gone to the connection already.
 bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
 {
-    if (part.more() || in_message_ || !other_)
+    if (part.more() || !other_)
         return false;
-    if (deferred_ && deferred_bytes_)
-        flush();
-    if (!deferred_ && !out_->queue.consumer_asleep())
-        return false;
+    base::byte_queue& queue = out_->queue;
+    // The parts before it, an envelope mostly, go along if they are there in one piece.
     std::byte header[zmtp3::long_header_bytes];
-    const std::size_t header_bytes = encode_header(header, part);
-    const iovec pieces[2] = {{header, header_bytes},
-                             {const_cast<std::byte*>(part.data), part.size}};
-    std::size_t sent = other_->write_through(pieces);
+    std::byte* first = header;
+    std::size_t first_bytes = 0;
+    if (in_message_) {
+        std::byte* const at = queue.reserve(zmtp3::long_header_bytes);
+        const std::span<const std::byte> parts = queue.uncommitted();
+        if (!at || parts.empty())
+            return false;
+        first = at - parts.size();
+        first_bytes = parts.size();
+    }
+    if (deferred_ && deferred_bytes_ > first_bytes)
+        flush();
+    if (!deferred_ && !queue.consumer_asleep())
+        return false;
+    first_bytes += encode_header(first + first_bytes, part);
+    const iovec pieces[2] = {{first, first_bytes}, {const_cast<std::byte*>(part.data), part.size}};
+    const std::size_t sent = other_->write_through(pieces);
     if (sent == 0)
         return false;
     written = true;
-    if (sent == header_bytes + part.size)
+    in_message_ = false;
+    if (sent == first_bytes + part.size) {
+        queue.rollback();
         return true;
+    }
     // The rest follows from a copy.
-    const std::size_t header_left = sent < header_bytes ? header_bytes - sent : 0;
-    const std::size_t body_sent = sent > header_bytes ? sent - header_bytes : 0;
+    const std::size_t first_left = sent < first_bytes ? first_bytes - sent : 0;
+    const std::size_t body_sent = sent > first_bytes ? sent - first_bytes : 0;
     const std::size_t rest = part.size - body_sent;
-    base::buffer* copy = base::allocate_buffer(header_left + rest);
+    base::buffer* copy = base::allocate_buffer(first_left + rest);
     if (copy) {
-        std::memcpy(copy->data, header + header_bytes - header_left, header_left);
-        std::memcpy(copy->data + header_left, part.data + body_sent, rest);
-        if (out_->queue.append(copy, copy->data, header_left + rest, true)) {
+        std::memcpy(copy->data, first + first_bytes - first_left, first_left);
+        std::memcpy(copy->data + first_left, part.data + body_sent, rest);
+        queue.rollback();
+        if (queue.append(copy, copy->data, first_left + rest, true)) {
             commit();
             return true;
         }
         copy->drop_reference();
     }
+    queue.rollback();
     // Half a frame has been sent and the rest cannot be kept: this connection is of no use now.
     other_->on_closed(0);
     other_closed_ = true;

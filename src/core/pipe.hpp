@@ -75,8 +75,9 @@ public:
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
     /// ever).
     virtual void on_closed(int linger_ms) noexcept = 0;
-    /// Tries to send one whole frame past an idle queue, from the caller's memory. Returns the
-    /// bytes taken; if that is not all, the rest has to be appended and committed.
+    /// Tries to send one whole message past an idle queue: what comes before its last body, and
+    /// that, from the caller's memory. Returns the bytes taken; if that is not all, the rest has
+    /// to be appended and committed.
     virtual std::size_t write_through(const iovec (&)[2]) noexcept { return 0; }
 };
 

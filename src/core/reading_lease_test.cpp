@@ -365,6 +365,49 @@ TEST_F(ReadingOutside, is_for_what_comes_next_if_it_fits)
     EXPECT_TRUE(take_message() == body_);
 }
 
+TEST_F(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
+{
+    const auto flag_more = engine::zmtp3::flag_more;
+    large_in_.take_off_envelope();
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const auto is_outside = [&](const std::string& before, const std::string& after = {}) {
+        memory_.assign(memory_.size(), '#');
+        stream_.input = {large_frame(after.empty() ? 0 : flag_more, body_) + after};
+        if (!before.empty())
+            stream_.input.push_front(before);
+        bool found = false;
+        while (!stream_.input.empty()) {
+            const auto body = lease_.read_lent(found ? std::span<std::byte>() : memory()).read.body;
+            if (!body.announced)
+                continue;
+            found = true;
+            EXPECT_TRUE(memory_ == body_);
+            body.announced->drop_reference();
+        }
+        return found;
+    };
+    const auto take_all = [&] {
+        std::vector<std::size_t> sizes;
+        frame part;
+        for (; receiver_.peek(part); receiver_.pop())
+            sizes.push_back(part.size);
+        return sizes;
+    };
+    using sizes = std::vector<std::size_t>;
+    const std::string delimiter = frame_bytes(flag_more, "");
+    const std::string address = frame_bytes(flag_more, "address");
+    EXPECT_TRUE(is_outside(delimiter));
+    EXPECT_EQ((sizes{0, body_bytes}), take_all());
+    EXPECT_TRUE(is_outside(address + address + delimiter, frame_bytes(0, "end")));
+    EXPECT_EQ((sizes{7, 7, 0, body_bytes, 3}), take_all());
+    EXPECT_FALSE(is_outside("")) << "may be part of the envelope";
+    EXPECT_FALSE(is_outside(address, delimiter + frame_bytes(0, "end"))) << "is part of it";
+    EXPECT_FALSE(is_outside(delimiter + address)) << "is the second part";
+    EXPECT_FALSE(is_outside(delimiter + delimiter)) << "the first part is empty as well";
+    EXPECT_EQ((sizes{body_bytes, 7, body_bytes, 0, 3, 0, 7, body_bytes, 0, 0, body_bytes}),
+              take_all());
+}
+
 TEST_F(ReadingLease, tells_when_it_is_not_made_use_of)
 {
     int unused = 0;

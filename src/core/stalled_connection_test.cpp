@@ -103,6 +103,24 @@ protected:
     std::size_t sent_ = 0;
 };
 
+TEST_F(StalledConnection, is_written_to_at_once_with_all_parts_of_a_large_message)
+{
+    const std::string body(20'000, 'x');
+    for (int round = 0; round < 2; ++round) {
+        stream_.attempts = 0;
+        stream_.taken.clear();
+        ASSERT_TRUE(sender_.write(frame_of("to", true)));
+        ASSERT_TRUE(sender_.write(frame_of("", true)));
+        EXPECT_EQ(0u, stream_.attempts);
+        ASSERT_TRUE(sender_.write(frame_of(body, false)));
+        EXPECT_EQ(1u, stream_.attempts);
+        EXPECT_EQ(6 + 9 + body.size(), stream_.taken.size());
+        EXPECT_EQ(std::string("\1\2to\1\0\2", 7), stream_.taken.substr(0, 7));
+        EXPECT_EQ(0u, channels_->a_to_b.queue.published_position()) << "nothing went by the queue";
+        EXPECT_TRUE(outbound_.drained());
+    }
+}
+
 TEST_F(StalledConnection, is_waited_for_if_it_soon_takes_more)
 {
     stream_.pauses = 2;

@@ -429,9 +429,15 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
         };
         outbound_.attach(broken, {});
         outbound_.drain();
-        send({std::string(10'000 + random_() % 40'000, 'x')});
-        ASSERT_TRUE(cut);
+        message half(random_() % 3, std::string(random_() % 3 * 7, 'e')); // an envelope
+        half.emplace_back(10'000 + random_() % 40'000, 'x');
+        send(half);
         outbound_.detach();
+        if (!cut) { // what goes first lies in two chunks
+            ASSERT_LT(1u, half.size());
+            outbound_.discard();
+            continue;
+        }
 
         const message expected{std::string(1 + random_() % 20'000, 'y'), "", "last"};
         const bool waits = random_() % 2 == 0;
@@ -461,6 +467,37 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
         EXPECT_TRUE(outbound_.drained());
         outbound_.detach();
     }
+}
+
+// The last part of a message is written from where it lies, and what comes before it along with it.
+TEST_P(Traffic, writes_a_large_part_behind_an_envelope_at_once)
+{
+    sender_.set_other_end(std::make_shared<direct_peer>(outbound_));
+    narrow_stream wide(random_, 1'000'000);
+    outbound_.attach(wide, {});
+    outbound_.drain();
+    for (int round = 0; round < 20; ++round) {
+        message parts(1 + random_() % 3, std::string(random_() % 3 * 7, 'e'));
+        parts.emplace_back(10'000 + random_() % 40'000, static_cast<char>('a' + round));
+        const auto sent = out_channels_->a_to_b.flow.sent();
+        send(parts);
+        EXPECT_EQ(sent + 1, out_channels_->a_to_b.flow.sent());
+        message got;
+        const auto transferred = [&] {
+            iovec space[2];
+            const int count = inbound_.prepare(space);
+            if (const auto result = wide.read_some(space, count); result.bytes) {
+                EXPECT_EQ(engine::inbound_error::none, inbound_.received(result.bytes));
+            }
+            outbound_.drain(); // what the stream did not take at once
+            return receive(got);
+        };
+        for (int quiet = 0; !transferred() && quiet < 100'000; ++quiet) {
+        }
+        ASSERT_TRUE(parts == got);
+        EXPECT_TRUE(outbound_.drained());
+    }
+    outbound_.detach();
 }
 
 // A PING or PONG that comes while the connection has a part of a message and the queue not yet the

@@ -216,8 +216,26 @@ bool inbound::begin_body(std::uint64_t bytes, bool more) noexcept
     body_more_ = more;
     // Only what the consumer comes for next: anything else would have to make way for that.
     body_outside_ =
-        bytes <= outside_.size() && !in_message_ && messages() == messages_before_offer_;
+        bytes <= outside_.size() && messages() == messages_before_offer_ && comes_for_next_part();
     return true;
+}
+
+// Is the part that begins now the first one that the consumer gets of its message?
+bool inbound::comes_for_next_part() const noexcept
+{
+    if (!envelope_is_taken_off_)
+        return !in_message_;
+    for (auto parts = to_.queue.uncommitted(); !parts.empty();) {
+        zmtp3::frame_header header;
+        if (!zmtp3::decode_header(parts.data(), parts.size(), header) ||
+            (header.flags & zmtp3::flag_command) != 0)
+            return false;
+        const std::size_t bytes = header.header_bytes + header.body_bytes;
+        if (header.body_bytes == 0)
+            return parts.size() == bytes;
+        parts = parts.subspan(std::min(bytes, parts.size()));
+    }
+    return false;
 }
 
 void inbound::withdraw_memory() noexcept

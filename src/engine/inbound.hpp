@@ -37,7 +37,14 @@ public:
     void expect(framing frames) noexcept { framing_ = frames; }
     /// From now on every message must begin as a reply does: an empty part, or a part of 4 bytes
     /// (the number of the request) and an empty one, with more to follow.
-    void require_envelope() noexcept { envelope_ = envelope::start; }
+    void require_envelope() noexcept
+    {
+        envelope_ = envelope::start;
+        take_off_envelope();
+    }
+    /// The consumer takes the parts of a message off up to the first empty one: the part that it
+    /// comes for is the next, see offer_memory().
+    void take_off_envelope() noexcept { envelope_is_taken_off_ = true; }
     /// From now on every message must be a group, of at most 255 bytes, and one more part.
     void require_group() noexcept { envelope_ = envelope::group; }
 
@@ -61,6 +68,7 @@ private:
     template <class Codec>
     inbound_error walk_frames();
     bool begin_body(std::uint64_t bytes, bool more) noexcept;
+    bool comes_for_next_part() const noexcept;
     bool finish_body() noexcept;
     std::byte* body_data() const noexcept { return body_outside_ ? outside_.data() : body_->data; }
     void publish() noexcept;
@@ -74,6 +82,7 @@ private:
     bool marked_ = false;
     bool in_message_ = false;
     unsigned reset_count_ = 0;
+    bool envelope_is_taken_off_ = false;
     enum class envelope : std::uint8_t {
         any,
         start,

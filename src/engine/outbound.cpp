@@ -243,7 +243,7 @@ bool outbound::drained()
            staged_sent_ == staged_.size() && batch_.empty() && !newest_ && !from_.newest.filled();
 }
 
-std::size_t outbound::write_through(const iovec (&frame)[2], stalls how)
+std::size_t outbound::write_through(const iovec (&message)[2], stalls how)
 {
     base::byte_queue& queue = from_.queue;
     std::lock_guard lock(mutex_);
@@ -251,13 +251,13 @@ std::size_t outbound::write_through(const iovec (&frame)[2], stalls how)
         return 0;
     if (on_duty_ ? queue.send_position() != queue.published_position() : !queue.wake())
         return 0;
-    transport::io_result result = write(frame, 2);
-    const std::size_t total = frame[0].iov_len + frame[1].iov_len;
+    transport::io_result result = write(message, 2);
+    const std::size_t total = message[0].iov_len + message[1].iov_len;
     if (result.bytes < total && !result.failed())
         press_on(how, [&] {
             const iovec rest[2] = {
-                after(frame[0], result.bytes),
-                after(frame[1], result.bytes - std::min(result.bytes, frame[0].iov_len))};
+                after(message[0], result.bytes),
+                after(message[1], result.bytes - std::min(result.bytes, message[0].iov_len))};
             const bool in_body = rest[0].iov_len == 0;
             const transport::io_result more = write(rest + in_body, in_body ? 1 : 2);
             result.bytes += more.bytes;

@@ -81,11 +81,11 @@ public:
     /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything
     /// since the last time, so that its next commit is announced again.
     outcome collect();
-    /// Sending thread, with nothing uncommitted. Writes one frame past the idle queue straight from
-    /// the caller's memory. Returns the bytes taken (header and body counted together); 0 = not
-    /// possible now, nothing was done. If not all was taken the caller appends the rest to the
-    /// queue, as a continuation, and commits it.
-    std::size_t write_through(const iovec (&frame)[2], stalls how = stalls::wait);
+    /// Sending thread. Writes one message past the idle queue straight from the caller's memory:
+    /// what comes before its last body, and that. Returns the bytes taken (both counted together);
+    /// 0 = not possible now, nothing was done. If not all was taken the caller appends the rest to
+    /// the queue, as a continuation and with nothing uncommitted before it, and commits it.
+    std::size_t write_through(const iovec (&message)[2], stalls how = stalls::wait);
     /// Sending thread. How many messages it has committed so far.
     std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
     /// I/O thread. Is everything written that was committed so far?

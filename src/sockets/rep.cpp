@@ -73,6 +73,7 @@ public:
     }
 
     const core::pipe_end* source() const noexcept override { return in_.last(); }
+    bool passes_bodies_on() const noexcept override { return true; }
     bool can_send() override { return state_ == state::replying || state_ == state::sending; }
     bool can_receive() override
     {

@@ -104,6 +104,7 @@ public:
         }
     }
     bool connects_once() const noexcept override { return true; }
+    bool passes_bodies_on() const noexcept override { return true; }
 
 private:
     enum class state : std::uint8_t { idle, sending, waiting, receiving };

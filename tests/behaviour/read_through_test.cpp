@@ -210,6 +210,29 @@ TEST_P(ReadThroughOver, a_subscriber_loses_nothing)
     exchange(ZMQ_SUB, ZMQ_PUB);
 }
 
+TEST_P(ReadThroughOver, requests_and_replies_arrive_as_they_were)
+{
+    test_context other;
+    test_socket replier(context_, ZMQ_REP);
+    replier.bind(fresh_bind_address(GetParam()));
+    test_socket asker(other, ZMQ_REQ);
+    asker.set(ZMQ_REQ_CORRELATE, 1);
+    asker.connect(replier.last_endpoint());
+    const std::jthread replying([&] {
+        std::minstd_rand random(7);
+        for (unsigned number = 0; number < count; ++number) {
+            const parts request = receive(replier, random, message(number));
+            EXPECT_TRUE(message(number) == request) << number;
+            replier.send_parts(message(number + 1));
+        }
+    });
+    std::minstd_rand random(11);
+    for (unsigned number = 0; number < count; ++number) {
+        asker.send_parts(message(number));
+        EXPECT_TRUE(message(number + 1) == receive(asker, random, message(number + 1))) << number;
+    }
+}
+
 // The second one's messages come another way, perhaps first.
 TEST_P(ReadThroughOver, a_pull_with_two_peers_loses_nothing)
 {
