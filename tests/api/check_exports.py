@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what a shared library shows to the dynamic linker.
+"""Checks what a shared library shows to the dynamic linker, or a static one (*.a) to the linker.
 
     check_exports.py LIBRARY [--soname NAME] [--header zmq.h] [--cc CC]
 
@@ -46,10 +46,11 @@ def output_of(*command: str, text: str | None = None) -> str:
 
 
 def exports(library: str) -> dict[str, str]:
-    """The type letter of each dynamic symbol that the library defines."""
-    lines = output_of("nm", "--dynamic", "--defined-only", library).splitlines()
+    """The type letter of each symbol that the library defines for others."""
+    which = "--extern-only" if library.endswith(".a") else "--dynamic"
+    lines = output_of("nm", which, "--defined-only", library).splitlines()
     return {fields[-1]: fields[-2] for fields in map(str.split, lines)
-            if fields[-1] not in OF_THE_LINKER}
+            if len(fields) == 3 and fields[-1] not in OF_THE_LINKER}
 
 
 def declared(header: str, cc: str, *flags: str) -> set[str]:

@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# ZLINK_STATIC_OBJECTS: what the static library consists of. Include it after the target zlink_objects exists.
+#
+# All objects become one that shows nothing but the API: a program may have an Asio of its own, of another
+# version or compiled otherwise, which must not be mixed with ours.
+include(CheckLinkerFlag)
+
+set(ZLINK_STATIC_OBJECTS $<TARGET_OBJECTS:zlink_objects>)
+check_linker_flag(CXX -Wl,--force-group-allocation ZLINK_LINKER_FORCES_GROUP_ALLOCATION)
+if(ZLINK_LINKER_FORCES_GROUP_ALLOCATION AND CMAKE_OBJCOPY) # the GNU linker
+    set(one_object ${CMAKE_BINARY_DIR}/libzmq-static.o)
+    add_custom_command(OUTPUT ${one_object}
+        COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation
+            -o ${one_object} $<TARGET_OBJECTS:zlink_objects>
+        COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=zmq_* ${one_object}
+        DEPENDS zlink_objects $<TARGET_OBJECTS:zlink_objects>
+        COMMAND_EXPAND_LISTS VERBATIM)
+    set(ZLINK_STATIC_OBJECTS ${one_object} ${CMAKE_SOURCE_DIR}/cmake/static_language.cpp)
+endif()
