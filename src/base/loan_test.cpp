@@ -72,7 +72,7 @@ TEST(Loan, of_a_short_body_is_copied_at_once)
 // one the reader comes when all is over, and in the rest chance decides.
 TEST(Loan, gives_the_reader_the_body_in_every_order)
 {
-    constexpr int rounds = 400;
+    constexpr int rounds = 1000;
     struct offer {
         loan agreement;
         bytes source;

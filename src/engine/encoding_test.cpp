@@ -93,15 +93,16 @@ private:
 TEST(write_batch, writes_copies_and_references_in_order_however_they_are_taken)
 {
     std::mt19937 random(7);
-    for (int round = 0; round < 50; ++round) {
+    for (int round = 0; round < 200; ++round) {
         taking_stream stream(random);
         write_batch batch;
         std::vector<std::byte> expected;
         std::vector<base::buffer_ref> owners;
         for (unsigned pieces = random() % 200; pieces > 0; --pieces) {
             base::buffer_ref body(base::allocate_buffer(1 + random() % 5000));
+            const std::size_t first = random();
             for (std::size_t i = 0; i < body->capacity_bytes; ++i)
-                body->data[i] = static_cast<std::byte>(random());
+                body->data[i] = static_cast<std::byte>(first + i);
             const std::span<const std::byte> bytes(body->data, body->capacity_bytes);
             append_bytes(expected, bytes);
             if (random() % 2 == 0)

@@ -110,7 +110,7 @@ protected:
 
 TEST_P(EventLoop, pairs_both_ways)
 {
-    constexpr int count = 10'000;
+    constexpr int count = 25'000;
     const configuration small = [](test_socket& socket) {
         socket.set(ZMQ_SNDHWM, 50);
         socket.set(ZMQ_RCVHWM, 50);
@@ -121,7 +121,7 @@ TEST_P(EventLoop, pairs_both_ways)
 
 TEST_P(EventLoop, dealer_and_router_both_ways)
 {
-    constexpr int count = 6'000;
+    constexpr int count = 15'000;
     const configuration router = [](test_socket& socket) {
         socket.set(ZMQ_SNDHWM, 20);
         socket.set(ZMQ_RCVHWM, 20);
@@ -139,14 +139,14 @@ TEST_P(EventLoop, dealer_and_router_both_ways)
 
 TEST_P(EventLoop, requests_and_replies)
 {
-    constexpr int count = 2'000;
+    constexpr int count = 3'000;
     auto [bound, peer, address] = connect_pair(context_, kind(), ZMQ_REP, ZMQ_REQ);
     exchange(bound, {count, count, {}, 0}, peer, {count, count, {}, 0});
 }
 
 TEST_P(EventLoop, publisher_and_subscriber)
 {
-    constexpr int count = 10'000;
+    constexpr int count = 20'000;
     const configuration endless = [](test_socket& socket) {
         socket.set(ZMQ_SNDHWM, 0);
         socket.set(ZMQ_RCVHWM, 0);
@@ -176,7 +176,7 @@ TEST(EventLoopHabits, receiving_until_nothing_is_left_quiets_the_descriptor)
 {
     test_context context;
     auto [bound, peer, address] = connect_pair(context, transport::tcp, ZMQ_PAIR, ZMQ_PAIR);
-    constexpr int count = 10'000;
+    constexpr int count = 20'000;
     std::thread sending([&from = peer] {
         for (int index = 0; index < count; ++index)
             from.send(std::to_string(index));
