@@ -94,10 +94,10 @@ class direct_peer final : public pipe_peer {
 public:
     explicit direct_peer(engine::outbound& out) : out_(out) {}
 
-    std::size_t write_through(const iovec (&frame)[2]) noexcept override
+    std::size_t write_through(const iovec (&message)[2]) noexcept override
     {
-        const std::size_t bytes = out_.write_through(frame);
-        if (bytes != 0 && bytes < frame[0].iov_len + frame[1].iov_len && after_cut)
+        const std::size_t bytes = out_.write_through(message);
+        if (bytes != 0 && bytes < message[0].iov_len + message[1].iov_len && after_cut)
             std::exchange(after_cut, nullptr)();
         return bytes;
     }
@@ -203,6 +203,17 @@ message random_message(std::mt19937& random, std::size_t largest)
     return parts;
 }
 
+/// Gives the decoder what the connection has now.
+void read_into(engine::decoder& in, transport::stream& from)
+{
+    iovec space[engine::decoder::most_entries];
+    const int count = in.prepare(space);
+    ASSERT_GT(count, 0);
+    if (const auto result = from.read_some(space, count); result.bytes) {
+        ASSERT_EQ(engine::inbound_error::none, in.received(result.bytes));
+    }
+}
+
 class Traffic : public ::testing::TestWithParam<unsigned> {
 protected:
     void send(const message& parts)
@@ -233,12 +244,7 @@ protected:
     bool transfer()
     {
         bool moved = outbound_.drain().state != engine::outbound::status::failed;
-        iovec space[2];
-        const int count = inbound_.prepare(space);
-        const auto result = stream_.read_some(space, count);
-        if (result.bytes) {
-            EXPECT_EQ(engine::inbound_error::none, inbound_.received(result.bytes));
-        }
+        read_into(inbound_, stream_);
         return moved;
     }
 
@@ -336,12 +342,7 @@ protected:
             inbound.expect(frames);
             for (unsigned i = 1 + random_() % 6; i > 0; --i) {
                 outbound_.drain();
-                iovec space[2];
-                const int count = inbound.prepare(space);
-                const auto result = stream.read_some(space, count);
-                if (result.bytes) {
-                    ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
-                }
+                ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
             }
             outbound_.detach();
             frame part;
@@ -453,11 +454,7 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
         frame part;
         for (int quiet = 0; !receiver.peek(part) && quiet < 100'000; ++quiet) {
             outbound_.drain();
-            iovec space[2];
-            const int count = inbound.prepare(space);
-            if (const auto result = next.read_some(space, count); result.bytes) {
-                ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
-            }
+            ASSERT_NO_FATAL_FAILURE(read_into(inbound, next));
         }
         for (const std::string& text : expected) {
             ASSERT_TRUE(receiver.peek(part));
@@ -470,7 +467,7 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
 }
 
 // The last part of a message is written from where it lies, and what comes before it along with it.
-TEST_P(Traffic, writes_a_large_part_behind_an_envelope_at_once)
+TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
 {
     sender_.set_other_end(std::make_shared<direct_peer>(outbound_));
     narrow_stream wide(random_, 1'000'000);
@@ -484,11 +481,7 @@ TEST_P(Traffic, writes_a_large_part_behind_an_envelope_at_once)
         EXPECT_EQ(sent + 1, out_channels_->a_to_b.flow.sent());
         message got;
         const auto transferred = [&] {
-            iovec space[2];
-            const int count = inbound_.prepare(space);
-            if (const auto result = wide.read_some(space, count); result.bytes) {
-                EXPECT_EQ(engine::inbound_error::none, inbound_.received(result.bytes));
-            }
+            read_into(inbound_, wide);
             outbound_.drain(); // what the stream did not take at once
             return receive(got);
         };
@@ -527,11 +520,7 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
         const int commands_before = commands_.count;
         for (int quiet = 0; commands_.count == commands_before && quiet < 100'000; ++quiet) {
             outbound_.drain();
-            iovec space[2];
-            const int count = inbound.prepare(space);
-            if (const auto result = stream.read_some(space, count); result.bytes) {
-                ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
-            }
+            ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
         }
         ASSERT_EQ(commands_before + 1, commands_.count);
         ASSERT_TRUE(receiver.peek(part));
@@ -557,11 +546,7 @@ TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
     engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
     for (int quiet = 0; commands_.count == 0 && quiet < 100'000; ++quiet) {
         outbound_.drain();
-        iovec space[2];
-        const int count = inbound.prepare(space);
-        if (const auto result = stream.read_some(space, count); result.bytes) {
-            ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
-        }
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
     }
     ASSERT_EQ(1, commands_.count);
     frame part;
@@ -581,13 +566,7 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
     outbound_.attach(stream_, {});
     outbound_.drain();
     message got;
-    const auto read = [&] {
-        iovec space[2];
-        const int count = inbound_.prepare(space);
-        if (const auto result = stream_.read_some(space, count); result.bytes) {
-            EXPECT_EQ(engine::inbound_error::none, inbound_.received(result.bytes));
-        }
-    };
+    const auto read = [&] { read_into(inbound_, stream_); };
     int sent = 0;
     int received = 0;
     for (int round = 0; round < 100; ++round) {
@@ -701,11 +680,7 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
             }
         for (unsigned i = random_() % 8; i > 0; --i) {
             outbound_.drain();
-            iovec space[engine::decoder::most_entries];
-            const int count = inbound.prepare(space);
-            ASSERT_GT(count, 0);
-            const auto result = stream_.read_some(space, count);
-            ASSERT_EQ(engine::inbound_error::none, inbound.received(result.bytes));
+            ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream_));
         }
         for (frame part; receiver_.peek(part); receiver_.pop()) {
             EXPECT_LE(part.size, chunk_bytes);
