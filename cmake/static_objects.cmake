@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ZLINK_STATIC_OBJECTS: what the static library consists of. Include it after the target zlink_objects exists.
+# ZLINK_STATIC_OBJECTS: what the static library consists of; ZLINK_STATIC_SHOWS_API_ONLY: if the linker is
+# able to do what follows. Include it after the target zlink_objects exists.
 #
 # All objects become one that shows nothing but the API: a program may have an Asio of its own, of another
 # version or compiled otherwise, which must not be mixed with ours.
@@ -15,5 +16,6 @@ if(ZLINK_LINKER_FORCES_GROUP_ALLOCATION AND CMAKE_OBJCOPY) # the GNU linker
         COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=zmq_* ${one_object}
         DEPENDS zlink_objects $<TARGET_OBJECTS:zlink_objects>
         COMMAND_EXPAND_LISTS VERBATIM)
+    set(ZLINK_STATIC_SHOWS_API_ONLY ON)
     set(ZLINK_STATIC_OBJECTS ${one_object} ${CMAKE_SOURCE_DIR}/cmake/static_language.cpp)
 endif()
