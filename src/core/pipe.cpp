@@ -247,10 +247,9 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
         return false;
     written = true;
     in_message_ = false;
-    if (sent == first_bytes + part.size) {
-        queue.rollback();
+    queue.rollback(); // the bytes stay where they are until something is appended
+    if (sent == first_bytes + part.size)
         return true;
-    }
     // The rest follows from a copy.
     const std::size_t first_left = sent < first_bytes ? first_bytes - sent : 0;
     const std::size_t body_sent = sent > first_bytes ? sent - first_bytes : 0;
@@ -259,14 +258,12 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
     if (copy) {
         std::memcpy(copy->data, first + first_bytes - first_left, first_left);
         std::memcpy(copy->data + first_left, part.data + body_sent, rest);
-        queue.rollback();
         if (queue.append(copy, copy->data, first_left + rest, true)) {
             commit();
             return true;
         }
         copy->drop_reference();
     }
-    queue.rollback();
     // Half a frame has been sent and the rest cannot be kept: this connection is of no use now.
     other_->on_closed(0);
     other_closed_ = true;

@@ -33,8 +33,7 @@ namespace zlink::core {
 /// - A stream that was lent stays out of its I/O context until take_back(), also if the socket's
 ///   thread has stopped reading.
 /// - Memory of the socket's thread is in the decoder only while the connection is lent: whoever
-/// ends
-///   that takes it out, with the mutex.
+///   ends that takes it out, with the mutex.
 /// - Each end of reading by the socket's thread is answered by the I/O thread reading once more:
 ///   the functions of the socket's thread say when it has to be told.
 ///

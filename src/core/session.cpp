@@ -347,9 +347,9 @@ bool session::collect()
     return outcome.state == engine::outbound::status::written;
 }
 
-std::size_t session::write_through(const iovec (&frame)[2]) noexcept
+std::size_t session::write_through(const iovec (&message)[2]) noexcept
 {
-    return writer().write_through(frame, stalls());
+    return writer().write_through(message, stalls());
 }
 
 // --- reading in the socket's thread: see reading_lease

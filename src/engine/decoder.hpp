@@ -47,8 +47,9 @@ public:
         base::buffer* announced = nullptr; ///< what the channel has in its place; one reference
         std::size_t bytes = 0;
     };
-    /// Memory for the body that comes next, as the first part of a message, if it is large and fits
-    /// there. The channel is empty. Valid until the body was taken or withdraw_memory().
+    /// Memory for the body that comes next, as the part of a message that the consumer comes for
+    /// first, if it is large and fits there. The channel is empty. Valid until the body was taken
+    /// or withdraw_memory().
     virtual void offer_memory(std::span<std::byte>) noexcept {}
     /// What of a body lies in the offered memory moves to the channel's, and the rest follows.
     virtual void withdraw_memory() noexcept {}
