@@ -119,6 +119,11 @@ constexpr std::size_t small_class_bytes(std::size_t index)
 {
     return (index + 1) * small_step_bytes;
 }
+/// small_class_count or more if it is not small.
+std::size_t small_class_of(const buffer& block) noexcept
+{
+    return std::size_t{block.size_class} - buffer::first_small_class;
+}
 
 /// The small blocks a thread keeps, as they are but for their references; `hint` leads to the next.
 class thread_blocks {
@@ -128,7 +133,11 @@ public:
         for (buffer*& first : free_)
             while (first)
                 std::free(std::exchange(first, static_cast<buffer*>(first->hint)));
+        std::free(last_resort);
     }
+
+    /// A new block of the largest class, for when there is no memory; or null.
+    buffer* last_resort = nullptr;
 
     buffer* take(std::size_t index) noexcept
     {
@@ -140,13 +149,15 @@ public:
         return first;
     }
 
-    void give(buffer* block, std::size_t index) noexcept
+    /// False if it keeps enough already.
+    bool give(buffer* block, std::size_t index) noexcept
     {
         const std::size_t bytes = bytes_ + small_class_bytes(index);
         if (bytes > kept_by_thread_bytes) [[unlikely]]
-            return std::free(block);
+            return false;
         block->hint = std::exchange(free_[index], block);
         bytes_ = bytes;
+        return true;
     }
 
 private:
@@ -154,15 +165,18 @@ private:
     buffer* free_[small_class_count] = {};
 };
 
-/// Where each thread finds its own blocks. Not a thread_local variable: the first use of one in a
-/// library that was opened late ends the process if there is no memory. A thread that has none, for
-/// want of memory, or before this was made or after its end, keeps nothing.
+// A pointer for each thread that lies beside those of the C library. Other thread_local variables
+// of a library that was opened late get their memory when a thread uses them first, and if there is
+// none, the process ends.
+#ifdef __GLIBC__
+[[gnu::tls_model("initial-exec")]] constinit thread_local thread_blocks* blocks_of_thread = nullptr;
+#endif
+
+/// Where each thread finds its own blocks. A thread that has none, for want of memory, or before
+/// this was made or after its end, keeps nothing.
 class own_blocks {
 public:
-    own_blocks() noexcept
-    {
-        usable = kept_by_thread_bytes != 0 && ::pthread_key_create(&key, destroy) == 0;
-    }
+    own_blocks() noexcept { usable = ::pthread_key_create(&key, destroy) == 0; }
     ~own_blocks()
     {
         // The library may be about to go; what other threads keep goes with them, or never.
@@ -172,23 +186,40 @@ public:
 
     static thread_blocks* find() noexcept
     {
+#ifdef __GLIBC__
+        return blocks_of_thread;
+#else
         return usable.load(std::memory_order_relaxed)
                    ? static_cast<thread_blocks*>(::pthread_getspecific(key))
                    : nullptr;
+#endif
     }
     static thread_blocks* make() noexcept
     {
         if (!usable)
             return nullptr;
         auto* const made = new (std::nothrow) thread_blocks;
-        if (::pthread_setspecific(key, made) == 0)
+        if (::pthread_setspecific(key, made) == 0) {
+            remember(made);
             return made;
+        }
         delete made;
         return nullptr;
     }
 
 private:
-    static void destroy(void* blocks) noexcept { delete static_cast<thread_blocks*>(blocks); }
+    // At the end of the thread. It may still make others, which come here in turn.
+    static void destroy(void* blocks) noexcept
+    {
+        remember(nullptr);
+        delete static_cast<thread_blocks*>(blocks);
+    }
+    static void remember([[maybe_unused]] thread_blocks* blocks) noexcept
+    {
+#ifdef __GLIBC__
+        blocks_of_thread = blocks;
+#endif
+    }
 
     static inline std::atomic<bool> usable{false};
     static inline pthread_key_t key{};
@@ -232,10 +263,27 @@ buffer* make_block(void* memory, std::size_t total, std::uint16_t size_class) no
                                {}};
 }
 
-[[gnu::noinline]] buffer* make_small_block(std::size_t index) noexcept
+buffer* make_small_block(std::size_t index) noexcept
 {
     return make_block(nullptr, small_class_bytes(index),
                       static_cast<std::uint16_t>(buffer::first_small_class + index));
+}
+
+[[gnu::noinline]] buffer* make_small_block(std::size_t index, thread_blocks* own) noexcept
+{
+    buffer* const made = make_small_block(index);
+    return made || !own ? made : std::exchange(own->last_resort, nullptr);
+}
+
+[[gnu::noinline]] std::size_t make_certain() noexcept
+{
+    thread_blocks* own = own_blocks::find();
+    if (!own)
+        own = own_blocks::make();
+    if (!own)
+        return 0;
+    own->last_resort = make_small_block(small_class_count - 1);
+    return own->last_resort ? largest_small_bytes - header_bytes : 0;
 }
 
 [[gnu::noinline]] buffer* allocate_large_buffer(std::size_t bytes) noexcept
@@ -250,8 +298,16 @@ buffer* make_block(void* memory, std::size_t total, std::uint16_t size_class) no
                       static_cast<std::uint16_t>(index));
 }
 
-[[gnu::noinline]] void destroy_large_buffer(buffer* block) noexcept
+// One that the thread cannot keep, or not yet.
+[[gnu::noinline]] void destroy_otherwise(buffer* block) noexcept
 {
+    const std::size_t index = small_class_of(*block);
+    if (index < small_class_count) {
+        if (thread_blocks* const own = own_blocks::find() ? nullptr : own_blocks::make())
+            if (own->give(block, index))
+                return;
+        return std::free(block);
+    }
     if (block->user_owned && block->free)
         block->free(block->data, block->hint);
     const std::uint16_t size_class = block->size_class;
@@ -271,10 +327,16 @@ buffer* allocate_buffer(std::size_t bytes) noexcept
     thread_blocks* const own = own_blocks::find();
     buffer* const block = own ? own->take(index) : nullptr;
     if (!block) [[unlikely]]
-        return make_small_block(index);
+        return make_small_block(index, own);
     block->references.store(1, std::memory_order_relaxed);
     block->shared.store(false, std::memory_order_relaxed);
     return block;
+}
+
+std::size_t certain_bytes() noexcept
+{
+    const thread_blocks* const own = own_blocks::find();
+    return own && own->last_resort ? largest_small_bytes - header_bytes : make_certain();
 }
 
 buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void* hint) noexcept
@@ -288,15 +350,10 @@ buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void
 
 void destroy_buffer(buffer* block) noexcept
 {
-    const std::size_t index = std::size_t{block->size_class} - buffer::first_small_class;
-    if (index >= small_class_count) [[unlikely]]
-        return destroy_large_buffer(block);
-    thread_blocks* own = own_blocks::find();
-    if (!own) [[unlikely]]
-        own = own_blocks::make();
-    if (!own) [[unlikely]]
-        return std::free(block);
-    own->give(block, index);
+    const std::size_t index = small_class_of(*block);
+    thread_blocks* const own = own_blocks::find();
+    if (index >= small_class_count || !own || !own->give(block, index)) [[unlikely]]
+        destroy_otherwise(block);
 }
 
 } // namespace zlink::base

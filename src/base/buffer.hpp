@@ -40,6 +40,10 @@ struct buffer {
 /// up to 1 KiB that are freed in the same thread, which saves most of their cost.
 buffer* allocate_buffer(std::size_t bytes) noexcept;
 
+/// A body of so many bytes is sure to find memory: the next allocate_buffer() in this thread that
+/// asks for no more does not fail. 0 if not even that could be set aside.
+std::size_t certain_bytes() noexcept;
+
 /// Wraps memory of the application; null when memory is exhausted (`free` is not called then).
 buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void* hint) noexcept;
 

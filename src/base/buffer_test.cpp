@@ -52,6 +52,16 @@ TEST(Buffer, may_be_freed_in_another_thread)
     blocks.clear();
 }
 
+TEST(Buffer, is_certain_of_memory_that_lies_ready)
+{
+    const std::size_t certain = certain_bytes();
+    EXPECT_LE(std::size_t{1024}, certain);
+    EXPECT_EQ(certain, certain_bytes());
+    const buffer_ref block(allocate_buffer(certain));
+    ASSERT_TRUE(block);
+    EXPECT_GE(block->capacity_bytes, certain);
+}
+
 // What a thread keeps has been freed by then, and nothing is kept any more.
 TEST(Buffer, may_be_freed_when_its_thread_is_at_its_end)
 {

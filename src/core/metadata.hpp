@@ -36,11 +36,12 @@ public:
     void drop_references(int count) const noexcept
     {
         if (references_.fetch_sub(count, std::memory_order_acq_rel) == count)
-            delete this;
+            destroy();
     }
 
 private:
     ~metadata() = default;
+    [[gnu::noinline]] void destroy() const noexcept { delete this; }
 
     const std::vector<std::pair<std::string, std::string>> properties_;
     const int descriptor_;
