@@ -4,6 +4,7 @@
 #include "core/frame.hpp"
 #include "core/metadata.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -49,6 +50,11 @@ public:
     /// Replaces the content by a received part: shared if it can be, else copied. False if memory
     /// is exhausted: nothing has changed then.
     bool replace(const core::frame& part) noexcept;
+    /// So large a part replace() takes without fail, once.
+    static std::size_t certain_bytes() noexcept
+    {
+        return std::max(inline_bytes, base::certain_bytes());
+    }
     /// Takes over a reference to properties, or null, after replace().
     void set_properties(const core::metadata* properties) noexcept { properties_ = properties; }
 

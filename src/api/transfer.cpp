@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <sys/uio.h>
@@ -29,17 +30,25 @@ bool dont_wait(int flags) noexcept
     return (flags & ZMQ_DONTWAIT) != 0;
 }
 
+bool more_follows(int flags) noexcept
+{
+    return (flags & ZMQ_SNDMORE) != 0;
+}
+
 std::uint8_t frame_flags(int flags) noexcept
 {
-    return (flags & ZMQ_SNDMORE) ? zlink::engine::zmtp3::flag_more : std::uint8_t{0};
+    return more_follows(flags) ? zlink::engine::zmtp3::flag_more : std::uint8_t{0};
 }
 
 [[gnu::noinline]] int send_bytes_as_frame(void* socket, const void* data, std::size_t bytes,
                                           int flags) noexcept
 {
     if (with_socket(socket, [=](core::socket& s) {
-            const core::frame part{static_cast<const std::byte*>(data), bytes, nullptr,
-                                   frame_flags(flags), !dont_wait(flags) && !s.gate()};
+            const auto* const body = static_cast<const std::byte*>(data);
+            if (s.gate() && s.put(body, bytes, more_follows(flags)))
+                return 0;
+            const core::frame part{body, bytes, nullptr, frame_flags(flags),
+                                   !dont_wait(flags) && !s.gate()};
             return s.send(part, dont_wait(flags));
         }))
         return -1;
@@ -49,8 +58,7 @@ std::uint8_t frame_flags(int flags) noexcept
 int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
 {
     if (core::socket* const own = unshared_socket(socket)) [[likely]]
-        if (own->put(static_cast<const std::byte*>(data), bytes, (flags & ZMQ_SNDMORE) != 0))
-            [[likely]]
+        if (own->put(static_cast<const std::byte*>(data), bytes, more_follows(flags))) [[likely]]
             return reported_size(bytes);
     return send_bytes_as_frame(socket, data, bytes, flags);
 }
@@ -58,7 +66,7 @@ int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noe
 [[gnu::noinline]] int send_message_as_frame(void* socket, message& content, int flags) noexcept
 {
     return with_socket(socket, [&content, flags](core::socket& s) {
-        return s.send(content.as_frame((flags & ZMQ_SNDMORE) != 0), dont_wait(flags));
+        return s.send(content.as_frame(more_follows(flags)), dont_wait(flags));
     });
 }
 
@@ -66,10 +74,20 @@ int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noe
 int send_shared_message(void* socket, message& content, int flags) noexcept
 {
     return with_socket(socket, [&](core::socket& s) {
-        core::frame part = content.as_frame((flags & ZMQ_SNDMORE) != 0);
+        core::frame part = content.as_frame(more_follows(flags));
+        if (!content.user_owned() && s.put(part.data, part.size, part.more()))
+            return 0;
         part.routing_id = content.routing_id();
         return s.send_to_group(content.group(), part, dont_wait(flags));
     });
+}
+
+// Returns the size of the part, of which no more than fits is copied.
+std::size_t copy_to(void* memory, std::size_t capacity, const core::taken_part& part) noexcept
+{
+    if (const std::size_t bytes = std::min(part.size(), capacity)) // memcpy must not see null
+        std::memcpy(memory, part.data(), bytes);
+    return part.size();
 }
 
 [[gnu::noinline]] int receive_bytes_as_frame(void* socket, void* buf, std::size_t len,
@@ -77,13 +95,17 @@ int send_shared_message(void* socket, message& content, int flags) noexcept
 {
     std::size_t size = 0;
     if (with_socket(socket, [=, out = &size](core::socket& s) {
+            if (const core::taken_part part = s.gate() ? s.take(SIZE_MAX) : core::taken_part{}) {
+                *out = copy_to(buf, len, part);
+                return 0;
+            }
             return s.receive_to({static_cast<std::byte*>(buf), len}, *out, dont_wait(flags));
         }))
         return -1;
     return reported_size(size);
 }
 
-int receive_message(void* socket, message& into, int flags) noexcept
+[[gnu::noinline]] int receive_message_as_frame(void* socket, message& into, int flags) noexcept
 {
     if (with_socket(socket, [&into, flags](core::socket& s) {
             core::frame part;
@@ -99,10 +121,26 @@ int receive_message(void* socket, message& into, int flags) noexcept
     return reported_size(into.size());
 }
 
+// A part that is short enough to find memory for sure and can be had with a look. False if there is
+// none.
+bool take_message(core::socket& from, message& into) noexcept
+{
+    const core::taken_part part = from.take(message::certain_bytes());
+    if (!part)
+        return false;
+    into.replace(core::frame_of(core::text_of(part.data(), part.size()), part.more()));
+    into.set_properties(from.share_source_metadata());
+    return true;
+}
+
 // With what only the types for many threads have: routing ids and groups.
 int receive_shared_message(void* socket, message& into, int flags) noexcept
 {
     if (with_socket(socket, [&into, flags](core::socket& s) {
+            if (take_message(s, into)) {
+                into.set_routing_id(s.source_id());
+                return 0;
+            }
             core::frame part;
             if (const int error = s.receive(part, dont_wait(flags)))
                 return error;
@@ -113,7 +151,7 @@ int receive_shared_message(void* socket, message& into, int flags) noexcept
                 received.close();
                 return ENOMEM;
             }
-            received.set_routing_id(part.routing_id);
+            received.set_routing_id(s.source_id());
             received.set_properties(s.share_source_metadata());
             s.received();
             into.move_from(received);
@@ -141,13 +179,9 @@ int zmq_send_const(void* socket, const void* buf, size_t len, int flags)
 
 int zmq_recv(void* socket, void* buf, size_t len, int flags)
 {
-    if (core::socket* const own = unshared_socket(socket)) [[likely]] {
-        if (const core::taken_part part = own->take()) [[likely]] {
-            if (const std::size_t bytes = std::min(part.size(), len))
-                std::memcpy(buf, part.data(), bytes);
-            return reported_size(part.size());
-        }
-    }
+    if (core::socket* const own = unshared_socket(socket)) [[likely]]
+        if (const core::taken_part part = own->take(SIZE_MAX)) [[likely]]
+            return reported_size(copy_to(buf, len, part));
     return receive_bytes_as_frame(socket, buf, len, flags);
 }
 
@@ -158,7 +192,7 @@ int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags)
     message& content = message::of(msg);
     const std::size_t size = content.size();
     core::socket* const own = content.user_owned() ? nullptr : unshared_socket(socket);
-    if (!own || !own->put(content.data(), size, (flags & ZMQ_SNDMORE) != 0)) [[unlikely]] {
+    if (!own || !own->put(content.data(), size, more_follows(flags))) [[unlikely]] {
         if (is_shared(socket) ? send_shared_message(socket, content, flags)
                               : send_message_as_frame(socket, content, flags))
             return -1;
@@ -173,8 +207,11 @@ int zmq_msg_recv(zmq_msg_t* msg, void* socket, int flags)
     if (!msg || !message::of(msg).valid()) [[unlikely]]
         return no_message(socket);
     message& into = message::of(msg);
+    if (core::socket* const own = unshared_socket(socket)) [[likely]]
+        if (take_message(*own, into)) [[likely]]
+            return reported_size(into.size());
     return is_shared(socket) ? receive_shared_message(socket, into, flags)
-                             : receive_message(socket, into, flags);
+                             : receive_message_as_frame(socket, into, flags);
 }
 
 int zmq_sendmsg(void* socket, zmq_msg_t* msg, int flags)

@@ -28,7 +28,7 @@ struct frame {
     std::uint8_t flags = 0; ///< zmtp3::flag_more, zmtp3::flag_command
     /// To be sent: the sender may be kept until a reader in the same process has copied the body.
     bool lendable = false;
-    std::uint32_t routing_id = 0; ///< the peer, with SERVER and PEER; never on the wire
+    std::uint32_t routing_id = 0; ///< to be sent: the peer, with SERVER and PEER; not on the wire
 
     bool more() const noexcept { return (flags & engine::zmtp3::flag_more) != 0; }
     bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }

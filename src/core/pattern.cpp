@@ -10,7 +10,7 @@ bool pattern::put(const std::byte*, std::size_t, bool) noexcept
     return false;
 }
 
-taken_part pattern::take() noexcept
+taken_part pattern::take(std::size_t) noexcept
 {
     return {};
 }

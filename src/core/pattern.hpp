@@ -53,9 +53,9 @@ public:
     virtual int send_to_group(std::string_view, const frame& part) { return send(part); }
     /// Gives the next part, valid until received() or any other call.
     virtual int receive(frame& part) = 0;
-    /// receive() and received() in short: the part stays valid until any other call. Nothing if it
-    /// takes more than a look: receive() tells.
-    virtual taken_part take() noexcept;
+    /// receive() and received() in short, of a part of `most` bytes at most: it stays valid until
+    /// any other call. Nothing if it takes more than a look: receive() tells.
+    virtual taken_part take(std::size_t most) noexcept;
     /// The part given last was used.
     virtual void received() = 0;
     /// Does receive() give parts as they come, without a look at more than their first

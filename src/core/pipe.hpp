@@ -10,6 +10,7 @@
 #include "core/peer_info.hpp"
 #include "engine/decoder.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -193,16 +194,17 @@ public:
     /// the part is not popped the answer stays the same, unless the pipe conflates and a newer
     /// message has come.
     bool peek(frame& part) noexcept;
-    /// peek() and pop() in one, for parts that lie there in one piece: they stay valid until the
-    /// next call for this pipe. Nothing if there is none, or one of another kind: peek() tells.
-    taken_part take() noexcept
+    /// peek() and pop() in one, for parts of `most` bytes at most that lie there in one piece: they
+    /// stay valid until the next call for this pipe. Nothing if there is none, or one of another
+    /// kind: peek() tells.
+    taken_part take(std::size_t most) noexcept
     {
         base::byte_queue& queue = in_->queue;
         const std::byte* const at = queue.read_begin();
         const auto available = static_cast<std::size_t>(queue.read_end() - at);
         engine::zmtp3::frame_header header;
         if (reads_otherwise() || !engine::zmtp3::decode_header(at, available, header) ||
-            header.body_bytes > available - header.header_bytes)
+            header.body_bytes > std::min(available - header.header_bytes, most))
             return {};
         peeked_ = false;
         queue.consume(header.header_bytes + header.body_bytes);
@@ -211,7 +213,7 @@ public:
             tell_taken(true);
         return {at + header.header_bytes, header.body_bytes, more};
     }
-    /// Would take() give something?
+    /// Would take() give something, if it is short enough?
     bool can_take() const noexcept
     {
         return !reads_otherwise() && in_->queue.read_begin() != in_->queue.read_end();

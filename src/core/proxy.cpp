@@ -289,11 +289,10 @@ proxy::progress proxy::move_shared(direction& way)
     if (capture_ || &from == &to) {
         copy_ = part.text();
         copied_group_ = group;
-        const std::uint32_t routing_id = part.routing_id;
         part = frame_of(copy_, part.more());
-        part.routing_id = routing_id;
         group = copied_group_;
     }
+    part.routing_id = from.source_id();
     if (const int error = send_with_group(to, group, part, true)) {
         if (!has_to_wait(error))
             drop_message(way);

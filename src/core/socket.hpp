@@ -79,13 +79,13 @@ public:
     /// receive(), a copy of the part's first `memory.size()` bytes, and received(). Tells the size
     /// of the part, which may be larger. `memory` may be written to also if nothing is received.
     int receive_to(std::span<std::byte> memory, std::size_t& size, bool dont_wait);
-    /// receive() and received() in short: valid until any other call. Nothing if it takes more than
-    /// a look: receive() tells.
-    taken_part take() noexcept
+    /// receive() and received() in short, of a part of `most` bytes at most: valid until any other
+    /// call. Nothing if it takes more than a look: receive() tells.
+    taken_part take(std::size_t most) noexcept
     {
         if (box_->has_mail() || box_->interrupted()) [[unlikely]]
             return {};
-        const taken_part part = pattern_->take();
+        const taken_part part = pattern_->take(most);
         if (part) [[likely]] {
             more_ = part.more();
             ++received_;
@@ -103,6 +103,12 @@ public:
     const metadata* share_source_metadata() const noexcept
     {
         return pattern_->share_source_metadata();
+    }
+    /// By which it can be sent to, as far as the type numbers its peers: else 0.
+    std::uint32_t source_id() const noexcept
+    {
+        const pipe_end* const pipe = pattern_->source();
+        return pipe ? pipe->peer_id : 0;
     }
     /// The group of the part given last; empty if it has none.
     std::string_view source_group() const noexcept { return pattern_->source_group(); }

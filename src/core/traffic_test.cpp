@@ -256,7 +256,10 @@ protected:
         do {
             if (random_() % 3 == 0)
                 receiver_.peek(part); // somebody has looked before
-            const taken_part taken = random_() % 2 == 0 ? receiver_.take() : taken_part{};
+            constexpr std::size_t limits[] = {0, 33, 1000, SIZE_MAX};
+            const std::size_t most = limits[random_() % std::size(limits)];
+            const taken_part taken = random_() % 2 == 0 ? receiver_.take(most) : taken_part{};
+            EXPECT_LE(taken.size(), most);
             if (taken) {
                 parts.emplace_back(text_of(taken.data(), taken.size()));
                 more = taken.more();

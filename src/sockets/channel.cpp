@@ -22,10 +22,10 @@ public:
         return EAGAIN;
     }
 
-    core::taken_part take() noexcept override
+    core::taken_part take(std::size_t most) noexcept override
     {
         for (;;) {
-            const core::taken_part part = pair::take();
+            const core::taken_part part = pair::take(most);
             if (!part.more()) [[likely]]
                 return part;
             peer_->skip_message();

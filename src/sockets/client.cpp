@@ -19,7 +19,7 @@ public:
     {
         return !more && out_.put(data, size);
     }
-    core::taken_part take() noexcept override { return take_single(in_); }
+    core::taken_part take(std::size_t most) noexcept override { return take_single(in_, most); }
     bool can_receive() override
     {
         core::frame part;

@@ -25,7 +25,7 @@ public:
     {
         return !more && out_.put(data, size);
     }
-    core::taken_part take() noexcept override { return in_.take(); }
+    core::taken_part take(std::size_t most) noexcept override { return in_.take(most); }
     bool passes_bodies_on() const noexcept override { return true; }
     bool can_receive() override
     {

@@ -12,7 +12,7 @@ public:
     using pull::pull;
 
     int receive(core::frame& part) override { return peek_single(in_, part) ? 0 : EAGAIN; }
-    core::taken_part take() noexcept override { return take_single(in_); }
+    core::taken_part take(std::size_t most) noexcept override { return take_single(in_, most); }
 };
 
 } // namespace

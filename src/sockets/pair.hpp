@@ -67,7 +67,10 @@ public:
         return !more && peer_ && !in_message_ && !dropping_ && peer_->put(data, size);
     }
     bool passes_bodies_on() const noexcept override { return true; }
-    core::taken_part take() noexcept override { return peer_ ? peer_->take() : core::taken_part{}; }
+    core::taken_part take(std::size_t most) noexcept override
+    {
+        return peer_ ? peer_->take(most) : core::taken_part{};
+    }
     void received() override
     {
         if (peer_)

@@ -87,7 +87,7 @@ public:
     }
 
     int receive(core::frame& part) override { return in_.receive(part); }
-    core::taken_part take() noexcept override { return in_.take(); }
+    core::taken_part take(std::size_t most) noexcept override { return in_.take(most); }
     void received() override { in_.received(); }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
 

@@ -50,11 +50,12 @@ int server::send(const core::frame& part)
 
 int server::receive(core::frame& part)
 {
-    const core::pipe_end* const from = peek_single(in_, part);
-    if (!from)
-        return EAGAIN;
-    part.routing_id = from->peer_id;
-    return 0;
+    return peek_single(in_, part) ? 0 : EAGAIN;
+}
+
+core::taken_part server::take(std::size_t most) noexcept
+{
+    return take_single(in_, most);
 }
 
 bool server::can_receive()

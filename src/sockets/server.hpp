@@ -22,6 +22,7 @@ public:
 
     int send(const core::frame& part) override;
     int receive(core::frame& part) override;
+    core::taken_part take(std::size_t most) noexcept override;
     void received() override { in_.pop(); }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
     bool can_send() override { return true; }

@@ -145,10 +145,10 @@ int xsub::receive(core::frame& part)
     return find_match(part) ? 0 : EAGAIN;
 }
 
-core::taken_part xsub::take() noexcept
+core::taken_part xsub::take(std::size_t most) noexcept
 {
     for (;;) {
-        const core::taken_part part = in_.take();
+        const core::taken_part part = in_.take(most);
         if (!part)
             return part;
         if (in_receive_ || matches(part.bytes())) {

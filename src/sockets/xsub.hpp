@@ -24,7 +24,7 @@ public:
 
     int send(const core::frame& part) override;
     int receive(core::frame& part) override;
-    core::taken_part take() noexcept override;
+    core::taken_part take(std::size_t most) noexcept override;
     void received() override;
     bool passes_bodies_on() const noexcept override { return !long_topics_; }
     const core::pipe_end* source() const noexcept override { return in_.last(); }

@@ -46,15 +46,15 @@ public:
     }
 
     /// receive() and received() in one, for what fair_queue::take() gives.
-    core::taken_part take() noexcept
+    core::taken_part take(std::size_t most) noexcept
     {
         if (id_given_) {
-            const core::taken_part part = in_.take();
+            const core::taken_part part = in_.take(most);
             id_given_ = !part || part.more();
             return part;
         }
         const core::pipe_end* const pipe = in_.next_to_take();
-        if (!pipe)
+        if (!pipe || pipe->routing_id.size() > most)
             return {};
         id_given_ = true;
         const core::frame id = core::frame_of(pipe->routing_id, true);

@@ -63,12 +63,12 @@ public:
     }
 
     /// peek() and pop() in one, for what pipe_end::take() gives; nothing if peek() has to look.
-    core::taken_part take() noexcept
+    core::taken_part take(std::size_t most) noexcept
     {
         core::pipe_end* const pipe = next_to_look_at();
         if (!pipe)
             return {};
-        const core::taken_part part = pipe->take();
+        const core::taken_part part = pipe->take(most);
         if (!part)
             return {};
         last_ = pipe;

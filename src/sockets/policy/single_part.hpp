@@ -20,10 +20,10 @@ inline core::pipe_end* peek_single(fair_queue& in, core::frame& part)
 }
 
 /// The same for fair_queue::take().
-inline core::taken_part take_single(fair_queue& in) noexcept
+inline core::taken_part take_single(fair_queue& in, std::size_t most) noexcept
 {
     for (;;) {
-        const core::taken_part part = in.take();
+        const core::taken_part part = in.take(most);
         if (!part.more()) [[likely]]
             return part;
         in.skip_message();
