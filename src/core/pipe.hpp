@@ -234,7 +234,7 @@ public:
     {
         return other_ ? other_->read_lent(memory) : lent_read{};
     }
-    void withdraw_memory() noexcept
+    void take_memory_back() noexcept
     {
         if (other_)
             other_->withdraw_memory();

@@ -292,7 +292,7 @@ int socket::receive_to(std::span<std::byte> memory, std::size_t& size, bool dont
 void socket::reclaim_memory() noexcept
 {
     if (read_outside_)
-        std::exchange(read_outside_, nullptr)->withdraw_memory();
+        std::exchange(read_outside_, nullptr)->take_memory_back();
     if (body_there_.announced) {
         std::memcpy(body_there_.announced->data, memory_.data(), body_there_.bytes);
         std::exchange(body_there_, {}).announced->drop_reference();

@@ -85,12 +85,12 @@ private:
         if (group.size() > ZMQ_GROUP_MAX_LENGTH)
             return;
         if (command.kind == engine::traffic_command_kind::join)
-            join(pipe, group);
+            enroll(pipe, group);
         else if (command.kind == engine::traffic_command_kind::leave)
-            leave(pipe, group);
+            strike(pipe, group);
     }
 
-    void join(core::pipe_end& pipe, std::string_view group)
+    void enroll(core::pipe_end& pipe, std::string_view group)
     {
         auto at = groups_.find(group);
         if (at == groups_.end())
@@ -103,7 +103,7 @@ private:
         at->second.push_back(&pipe);
     }
 
-    void leave(core::pipe_end& pipe, std::string_view group)
+    void strike(core::pipe_end& pipe, std::string_view group)
     {
         const auto at = groups_.find(group);
         if (at == groups_.end())

@@ -32,18 +32,18 @@ public:
         if (core::pipe_end* const older = peers_.find(id)) {
             if (!handover_)
                 return; // the newcomer is heard by nobody
-            leave(*older);
+            forget(*older);
             host_.hang_up(*older); // what it has said is still heard
         }
         enter(pipe, std::move(id));
     }
 
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
-    void peer_closed(core::pipe_end& pipe) override { leave(pipe); }
+    void peer_closed(core::pipe_end& pipe) override { forget(pipe); }
     void detach(core::pipe_end& pipe) override
     {
         in_.remove(pipe);
-        leave(pipe);
+        forget(pipe);
     }
     bool reads_from(const core::pipe_end& pipe) const noexcept override
     {
@@ -165,7 +165,7 @@ private:
         if (!to)
             return 0;
         if (chunk.size == 0) {
-            leave(*to);
+            forget(*to);
             to->end_output();
             return 0;
         }
@@ -179,7 +179,7 @@ private:
         in_.add(pipe);
     }
 
-    void leave(core::pipe_end& pipe)
+    void forget(core::pipe_end& pipe)
     {
         if (to_ == &pipe)
             to_ = nullptr; // the rest of the message is dropped

@@ -28,11 +28,11 @@ public:
         in_.add(pipe);
     }
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
-    void peer_closed(core::pipe_end& pipe) override { leave(pipe); }
+    void peer_closed(core::pipe_end& pipe) override { forget(pipe); }
     void detach(core::pipe_end& pipe) override
     {
         in_.remove(pipe);
-        leave(pipe);
+        forget(pipe);
     }
     bool reads_from(const core::pipe_end& pipe) const noexcept override
     {
@@ -122,7 +122,7 @@ private:
         return !ending_.empty() && std::ranges::find(ending_, &pipe) != ending_.end();
     }
 
-    void leave(core::pipe_end& pipe)
+    void forget(core::pipe_end& pipe)
     {
         if (to_ == &pipe)
             to_ = nullptr;
