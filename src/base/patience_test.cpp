@@ -8,7 +8,6 @@
 namespace zlink::base {
 namespace {
 
-constexpr auto never = [] { return glance::nothing; };
 constexpr auto at_once = [] { return glance::news; };
 constexpr auto short_sleep = [] { return wait_result::ready; };
 

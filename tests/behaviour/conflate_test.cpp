@@ -81,7 +81,7 @@ TEST_P(Conflate, a_receiver_that_conflates_never_blocks_a_plain_sender)
     for (int index = 0; index < 3000; ++index)
         peer.send(body);
     peer.send("last");
-    ASSERT_TRUE(wait_until([&] { return bound.recv() == "last"; }));
+    ASSERT_TRUE(wait_until([&bound = bound] { return bound.recv() == "last"; }));
     EXPECT_FALSE(bound.readable(std::chrono::milliseconds(5)));
 }
 

@@ -79,7 +79,7 @@ TEST_P(LendingTo, a_receiver_loses_nothing)
     constexpr int count = 400;
     test_context context;
     auto [receiver, sender, address] = connect_pair(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
-    std::jthread sending([&sender] {
+    std::jthread sending([&sender = sender] {
         std::minstd_rand sizes(1);
         std::minstd_rand random(2);
         for (int i = 0; i < count; ++i) {
@@ -141,7 +141,7 @@ TEST(Lending, lets_a_sender_go_whose_message_is_only_seen)
     test_context context;
     auto [receiver, sender, address] = connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
     for (int i = 0; i < 200; ++i) {
-        std::jthread sending([&sender, i] { send_and_overwrite(sender, body_of(i)); });
+        std::jthread sending([&sender = sender, i] { send_and_overwrite(sender, body_of(i)); });
         EXPECT_TRUE(receiver.readable());
         sending.join(); // has returned before the message is received
         EXPECT_TRUE(body_of(i) == receiver.recv());
@@ -154,7 +154,7 @@ TEST(Lending, lets_a_sender_go_whose_receiver_closes)
         test_context context;
         auto [receiver, sender, address] =
             connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
-        std::jthread sending([&sender] {
+        std::jthread sending([&sender = sender] {
             sender.set(ZMQ_SNDTIMEO, 1);
             for (int number = 0; number < 10; ++number) {
                 std::string body = body_of(number);
@@ -176,7 +176,7 @@ TEST(Lending, ends_with_the_context)
         test_context context;
         auto [receiver, sender, address] =
             connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
-        std::jthread sending([&sender] {
+        std::jthread sending([&sender = sender] {
             const std::string body = body_of(0);
             while (zmq_send(sender, body.data(), body.size(), 0) != -1) {
             }
@@ -232,7 +232,7 @@ TEST(Lending, goes_with_requests_and_replies)
 {
     test_context context;
     auto [rep, req, address] = connect_pair(context, transport::inproc, ZMQ_REP, ZMQ_REQ);
-    std::jthread asking([&req] {
+    std::jthread asking([&req = req] {
         for (int i = 0; i < 200; ++i) {
             send_and_overwrite(req, body_of(i));
             EXPECT_TRUE(body_of(i + 1) == req.recv());
@@ -250,7 +250,7 @@ TEST(Lending, goes_with_the_last_part_of_a_message)
     test_context context;
     auto [router, dealer, address] =
         connect_pair(context, transport::inproc, ZMQ_ROUTER, ZMQ_DEALER);
-    std::jthread sending([&dealer] {
+    std::jthread sending([&dealer = dealer] {
         for (int i = 0; i < 200; ++i) {
             send_and_overwrite(dealer, body_of(i), ZMQ_SNDMORE);
             send_and_overwrite(dealer, body_of(i + 1));
@@ -273,7 +273,7 @@ TEST(Lending, goes_through_a_proxy)
     test_socket receiver(context, ZMQ_PULL);
     sender.connect(proxy.front_address);
     receiver.connect(proxy.back_address);
-    std::jthread sending([&sender] {
+    std::jthread sending([&sender = sender] {
         for (int i = 0; i < 200; ++i)
             send_and_overwrite(sender, body_of(i));
     });

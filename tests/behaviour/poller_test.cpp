@@ -123,7 +123,7 @@ TEST_P(Poller, mixes_sockets_and_descriptors)
     ASSERT_EQ(0, zmq_poller_add(poller_, bound, nullptr, ZMQ_POLLIN));
     ASSERT_EQ(0, zmq_poller_add_fd(poller_, descriptors.reader(), this, ZMQ_POLLIN));
     EXPECT_TRUE(blank(poller_.wait(5ms)));
-    std::thread writing([&] {
+    std::thread writing([&peer = peer, &descriptors] {
         EXPECT_FALSE(peer.readable(20ms));
         descriptors.write();
     });

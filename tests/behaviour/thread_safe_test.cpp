@@ -176,11 +176,11 @@ TEST_P(ThreadSafe, peers_answer_each_other_from_both_crews)
     team threads;
     for (int index = 0; index < crew / 2; ++index) {
         for (const auto& [socket, to] : {std::pair(&one, to_two), std::pair(&two, to_one)}) {
-            threads.add([socket, to] {
+            threads.add([socket = socket, to = to] {
                 for (int number = 0; number < count; ++number)
                     EXPECT_EQ(1, send_to(*socket, to, "x"));
             });
-            threads.add([socket, to] {
+            threads.add([socket = socket, to = to] {
                 for (int number = 0; number < count; ++number) {
                     draft_message message;
                     receive(*socket, message);
