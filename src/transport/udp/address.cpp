@@ -50,9 +50,12 @@ parsed to_bind(std::string_view text, bool ipv6, error_code& error)
 {
     const auto parts = ip_host::split_local(text);
     const auto target = ip_host::split(parts.remote);
-    const auto port = !target               ? std::nullopt
-                      : target->port == "*" ? std::optional<std::uint16_t>(0)
-                                            : ip_host::parse_port(target->port);
+    if (!target) {
+        error = system_error(EINVAL);
+        return {};
+    }
+    const auto port =
+        target->port == "*" ? std::optional<std::uint16_t>(0) : ip_host::parse_port(target->port);
     if (!port) {
         error = system_error(EINVAL);
         return {};

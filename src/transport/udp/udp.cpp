@@ -103,8 +103,10 @@ public:
     std::optional<datagram_peer> parse_peer(std::string_view text) const override
     {
         const auto parts = ip_host::split(text);
-        const auto port = parts ? ip_host::parse_port(parts->port) : std::nullopt;
-        auto address = parts ? ip_host::literal(parts->host) : std::nullopt;
+        if (!parts)
+            return std::nullopt;
+        const auto port = ip_host::parse_port(parts->port);
+        auto address = ip_host::literal(parts->host);
         if (!port || *port == 0 || !address)
             return std::nullopt;
         if (ipv6_ && address->is_v4())
