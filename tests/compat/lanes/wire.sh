@@ -23,9 +23,9 @@ role_zmqrs() {
         if apt_offers cargo-web; then package=cargo-web; fi
     fi
     need_tool cargo "$package" "The crate needs Rust 1.89: https://rustup.rs"
-    run_logged wire-rust cargo build --release --locked --manifest-path "$compat_dir/wire/rust/Cargo.toml" \
+    run_logged wire-rust cargo build --locked --manifest-path "$compat_dir/wire/rust/Cargo.toml" \
         --target-dir "$work/wire-rust" || return 1
-    role_command=$work/wire-rust/release/role
+    role_command=$work/wire-rust/debug/role
 }
 
 run_lane() {
