@@ -105,7 +105,7 @@ lane_interop() {
     need_library interop || return 1
     step "interop: against the genuine library"
     run_logged test-interop timeout 900 "$repo_dir/tests/interop/run.sh" \
-        --library "$repo_dir/build/libzmq.so.5" --junit-xml "$(junit interop)" --numprocesses "$jobs"
+        --library "$repo_dir/build/libzmq.so.5" --junit-xml "$(junit interop)" --numprocesses "$((jobs + 1))"
 }
 
 lane_compat() {
