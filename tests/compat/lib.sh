@@ -115,33 +115,20 @@ run_pytest() {
 racy_test=test_log.py::TestPubLog::test_blank_root_topic
 
 # run_apart NAME TESTS COMMAND...: runs the tests of pyzmq in the directory TESTS, which is relative to the
-# root of pytest. Tests that failed while the machine stood still are run again, at most three times. The
-# results are in several files: see suite_results.
+# root of pytest; the results are $work/NAME.xml and $work/NAME-apart.xml. Says which tests failed while the
+# machine stood still: they have failed all the same.
 run_apart() {
-    local name=$1 tests=$2 still=$work/$1.still attempt
-    local -a again
+    local name=$1 tests=$2 pauses=$work/$1.pauses line
     shift 2
-    rm -f "$work/$name.xml" "$work/$name-apart.xml" "$work/$name"-again-?.xml "$still"
-    set -- "$@" -p machine_watch --stood-still "$still"
+    rm -f "$work/$name.xml" "$work/$name-apart.xml" "$pauses"
+    set -- "$@" -p machine_watch --pauses "$pauses"
     local -x PYTHONPATH=${PYTHONPATH:+$PYTHONPATH:}$compat_dir/plugins
     run_tests "$name" "$@" --deselect "$tests/$racy_test" --junit-xml "$work/$name.xml" "$tests"
     run_tests "$name-apart" "$@" --junit-xml "$work/$name-apart.xml" "$tests/$racy_test"
-    for attempt in 1 2 3; do
-        [[ -s $still ]] || break
-        mapfile -t again < <(sort -u "$still")
-        rm "$still"
-        note "the machine stood still while these failed; again: ${again[*]}"
-        run_tests "$name-again-$attempt" "$@" --junit-xml "$work/$name-again-$attempt.xml" "${again[@]}"
-    done
+    if [[ -e $pauses ]]; then
+        while IFS= read -r line; do note "$line"; done <"$pauses"
+    fi
     [[ -s $work/$name.xml && -s $work/$name-apart.xml ]]
-}
-
-# suite_results NAME: the files with the results of run_apart; what stands in a later one counts.
-suite_results() {
-    local file
-    for file in "$work/$1.xml" "$work/$1-apart.xml" "$work/$1"-again-?.xml; do
-        if [[ -s $file ]]; then echo "$file"; fi
-    done
 }
 
 # ---- the installed tree -------------------------------------------------------------------------

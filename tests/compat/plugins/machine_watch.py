@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plugin of pytest: names the tests that failed while the machine stood still.
+"""A plugin of pytest: says which tests failed while the machine stood still.
 
-The tests of others have limits of wall-clock time, down to a tenth of a second. A virtual machine that gets no
-processor for longer than that fails them, whichever library they run on. So a process on each processor asks to be
-woken every few milliseconds and notes when it was not. `--stood-still FILE` is where the names go, a line each;
-without it nothing is watched.
+The tests of others have limits of wall-clock time, down to a tenth of a second. A virtual machine may get no
+processor for longer than that, and a race may need just that to show: who looks for the cause of a failure has to
+know. So a process on each processor asks to be woken every few milliseconds and notes when it was not. It changes no
+result. `--pauses FILE` is where the lines go, one for each such test; without it nothing is watched.
 """
 
 import json
@@ -21,11 +21,11 @@ STILL_S = 0.1
 
 
 def pytest_addoption(parser):
-    parser.addoption("--stood-still", metavar="FILE", help="the names of tests that failed while the machine stood still")
+    parser.addoption("--pauses", metavar="FILE", help="which tests failed while the machine stood still")
 
 
 def pytest_configure(config):
-    path = config.getoption("--stood-still")
+    path = config.getoption("--pauses")
     if path:
         config.pluginmanager.register(MachineWatch(path), "machine_watch_of_run")
 
@@ -44,9 +44,8 @@ class MachineWatch:
     def pytest_runtest_logreport(self, report):
         longest_s = self._longest_s() if report.failed else 0
         if longest_s:
-            with open(self.path_, "a", encoding="utf-8") as names:
-                print(report.nodeid, file=names)
-            report.sections.append(("The machine", f"stood still for {longest_s:.1f} s during this test"))
+            with open(self.path_, "a", encoding="utf-8") as lines:
+                print(f"the machine stood still for {longest_s:.1f} s during {report.nodeid}", file=lines)
 
     @pytest.hookimpl(trylast=True)
     def pytest_unconfigure(self):
