@@ -60,9 +60,11 @@ bool dialer::may_retry_after(const transport::error_code& error) const noexcept
            (options_->reconnect_stop & ZMQ_RECONNECT_STOP_CONN_REFUSED) == 0;
 }
 
-bool dialer::retry_after_handshake()
+bool dialer::retries(bool handshake_failed) const noexcept
 {
-    return (options_->reconnect_stop & ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED) == 0 && retry();
+    return options_->reconnect_interval_ms > 0 &&
+           !(handshake_failed &&
+             (options_->reconnect_stop & ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED) != 0);
 }
 
 int dialer::next_interval_ms()

@@ -29,10 +29,10 @@ public:
     /// With null: there is none, and no other try will be made.
     void start(connected_handler connected, event_handler happened);
     /// The connection was lost or could not be used: tries again after the reconnect interval.
-    /// False if reconnecting is switched off, or is not wanted in this case (ZMQ_RECONNECT_STOP).
+    /// False if reconnecting is switched off.
     bool retry();
-    /// The same, for a connection whose handshake failed.
-    bool retry_after_handshake();
+    /// Will retry() try again after this loss?
+    bool retries(bool handshake_failed) const noexcept;
     void stop() noexcept;
 
 private:

@@ -180,8 +180,6 @@ void session::end_handshake(const stream_handshake::ending& how)
         break;
     }
     handshake_.reset();
-    if (how.remote.major >= 3) // older protocols have no handshake to speak of
-        report(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
     begin_traffic(how.remote, how.unsent, how.rest);
 }
 
@@ -209,6 +207,10 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     });
     if (is_new && !announced)
         return finish(); // the socket was closed meanwhile; an older pipe is closed by a call
+    // After the socket knows: who hears of it may send. Older protocols have no handshake to speak
+    // of.
+    if (remote.major >= 3)
+        report(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
     if (notifies_connect(*options_))
         in_.tell({}); // not before it can know whom it comes from
     if (options_->heartbeat.interval_ms != 0 && remote.major >= 3)
@@ -552,46 +554,45 @@ void session::lost(loss why)
     reading_.take_left_over();
     if (out_)
         out_->detach(); // before the descriptor goes: the socket's thread may be writing
+    in_.reset();
+    const bool had_traffic = std::exchange(in_traffic_, false);
+    const bool again = dialer_ && why == loss::connection && may_reconnect_ &&
+                       dialer_->retries(handshake_ != nullptr);
+    if (had_traffic && !closing_)
+        in_.tell_of_loss(again);
+    const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
+    // The pipe lives with the connection; the next one gets a new pipe.
+    const bool leaves_pipe = !ends && options_->immediate && channels_;
+    if (socket_end_) {
+        socket_end_->linked = false;
+        // This endpoint will never do after a protocol error: what waits for it has nowhere to go.
+        // The socket is told before the monitor: who hears of the loss may send, and that must not
+        // go the same way.
+        if (ends || leaves_pipe || why == loss::protocol)
+            socket_end_->notify(pipe_end::closed);
+    }
     if (!closing_)
         report(ZMQ_EVENT_DISCONNECTED, stream_->descriptor());
     near_end_.clear();
     far_end_.clear();
     stream_->close();
     stream_.reset();
-    const bool shook_hands = !handshake_;
     stop_handshake();
     heartbeat_.stop();
     input_wait_.forget();
     room_wait_.forget();
-    in_.reset();
-    const bool had_traffic = std::exchange(in_traffic_, false);
-    if (socket_end_)
-        socket_end_->linked = false;
-    const bool again = dialer_ && why == loss::connection && may_reconnect_ &&
-                       (shook_hands ? dialer_->retry() : dialer_->retry_after_handshake());
-    if (had_traffic && !closing_)
-        in_.tell_of_loss(again);
-    if (!dialer_ || ended_here_ || (closing_ && !channels_)) {
-        if (socket_end_)
-            socket_end_->notify(pipe_end::closed);
+    if (ends)
         return finish();
-    }
-    if (options_->immediate && channels_) {
-        // The pipe lives with the connection; the next one gets a new pipe.
-        socket_end_->notify(pipe_end::closed);
+    if (leaves_pipe) {
         socket_end_.reset();
         in_.leave();
         retired_ = std::move(channels_);
-        if (closing_)
-            return finish();
     }
-    if (why == loss::protocol) {
-        // This endpoint will never do: what waits for it has nowhere to go.
-        if (socket_end_)
-            socket_end_->notify(pipe_end::closed);
+    if (why == loss::protocol || (leaves_pipe && closing_))
         return finish();
-    }
-    if (!again)
+    if (again)
+        dialer_->retry();
+    else
         give_up();
     finish_if_drained();
 }

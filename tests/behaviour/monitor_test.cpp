@@ -94,6 +94,54 @@ TEST_P(Monitor, tells_the_bound_side_when_a_peer_leaves)
     EXPECT_TRUE(post.quiet());
 }
 
+// The application may act on an event at once, so the socket has to know first.
+TEST_P(Monitor, tells_of_a_connection_when_the_socket_can_send_there)
+{
+    for (int round = 0; round < 20; ++round) {
+        test_socket sink(context_, ZMQ_PULL);
+        test_socket source(context_, ZMQ_PUSH);
+        source.set(ZMQ_IMMEDIATE, 1);
+        listening_post post(context_, source, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        source.connect(sink.bind_and_resolve(fresh_bind_address(GetParam())));
+        post.expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        ASSERT_TRUE(source.try_send("x"));
+    }
+}
+
+TEST_P(Monitor, tells_of_a_peer_when_a_router_knows_it)
+{
+    for (int round = 0; round < 20; ++round) {
+        test_socket server(context_, ZMQ_ROUTER);
+        server.set(ZMQ_ROUTER_MANDATORY, 1);
+        listening_post post(context_, server, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        test_socket client(context_, ZMQ_DEALER);
+        client.set(ZMQ_ROUTING_ID, "d");
+        client.connect(server.bind_and_resolve(fresh_bind_address(GetParam())));
+        post.expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        ASSERT_EQ(1, zmq_send(server, "d", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT)) << zmq_strerror(errno);
+        server.send("x");
+    }
+}
+
+class ZlinkOnlyMonitor : public transport_test {};
+
+TEST_P(ZlinkOnlyMonitor, tells_of_a_loss_when_a_router_knows_of_it)
+{
+    for (int round = 0; round < 20; ++round) {
+        test_socket server(context_, ZMQ_ROUTER);
+        server.set(ZMQ_ROUTER_MANDATORY, 1);
+        listening_post post(context_, server, ZMQ_EVENT_DISCONNECTED);
+        test_socket client(context_, ZMQ_DEALER);
+        client.set(ZMQ_ROUTING_ID, "d");
+        client.connect(server.bind_and_resolve(fresh_bind_address(GetParam())));
+        client.send("x");
+        ASSERT_EQ((parts{"d", "x"}), server.recv_parts());
+        client.close();
+        post.expect(ZMQ_EVENT_DISCONNECTED);
+        ASSERT_TRUE(fails_with(EHOSTUNREACH, zmq_send(server, "d", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT)));
+    }
+}
+
 TEST_P(Monitor, tells_of_every_try_at_an_address_where_nobody_listens)
 {
     test_socket client(context_, ZMQ_DEALER);
@@ -248,6 +296,8 @@ TEST_P(Monitor, reports_the_lengths_of_queues)
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, Monitor, ::testing::Values(transport::tcp, transport::ipc),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+INSTANTIATE_TEST_SUITE_P(Over, ZlinkOnlyMonitor, ::testing::Values(transport::tcp, transport::ipc),
                          [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(MonitorQueues, are_told_for_each_pipe)
