@@ -34,7 +34,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::size_t piece_bytes = 32 * 1024;
+constexpr std::size_t piece_bytes = 62 * 1024;
 /// A frame of ZMTP has a header of this size before a short body, and this one before a long one.
 constexpr std::size_t short_header_bytes = 2;
 constexpr std::size_t long_header_bytes = 9;

@@ -298,8 +298,9 @@ public:
 private:
     // From here on a body that may be shared is referred to rather than copied.
     static constexpr std::size_t small_body_bytes = 4 * 1024;
-    // A batch of the sending thread.
-    static constexpr std::size_t flush_bytes = 48 * 1024;
+    // A batch of the sending thread: with a message more it still fits in one packet of the
+    // loopback interface.
+    static constexpr std::size_t flush_bytes = 62 * 1024;
 
     static std::uint8_t part_flags(std::uint8_t header_flags) noexcept
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PUSH and PULL: round robin over the receivers, all senders are heard.
-#include "support/fixture.hpp"
+#include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
 #include "support/zmtp.hpp"
 
@@ -125,12 +125,14 @@ TEST(PushPullTcp, what_was_queued_for_a_receiver_that_left_goes_to_nobody_else)
     test_context context;
     test_socket source(context, ZMQ_PUSH);
     source.set(ZMQ_SNDHWM, 10);
+    listening_post post(context, source, ZMQ_EVENT_DISCONNECTED);
     const std::string address = source.bind_and_resolve("tcp://127.0.0.1:*");
     raw_peer leaves(address); // reads nothing
     zmtp::shake_hands(leaves, "PULL");
     ASSERT_TRUE(source.writable());
     send_until_stuck(source, std::string(100'000, 'x'), std::chrono::milliseconds(300));
     leaves.abort();
+    post.expect(ZMQ_EVENT_DISCONNECTED); // until then there may be room for one more
     test_socket stays(context, ZMQ_PULL);
     stays.connect(address);
     source.send("fresh");

@@ -38,7 +38,7 @@ tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
 // Within a machine nothing is under way for long. What the kernel would let come together there
 // (several MiB) only leaves the caches before it is read. It doubles these numbers for its own
 // needs.
-constexpr int local_send_buffer_bytes = 64 * 1024;
+constexpr int local_send_buffer_bytes = 128 * 1024;
 constexpr int local_receive_buffer_bytes = 256 * 1024;
 
 bool is_within_machine(int fd) noexcept
