@@ -48,19 +48,22 @@ void dialer::attempted(const transport::error_code& error,
         return;
     if (!error)
         interval_ms_ = 0;
-    else if (may_retry_after(error) && retry())
+    else if (retries_after(error)) {
+        retry();
         return;
+    }
     const connected_handler connected = connected_; // stop() may come from within
     connected(error ? nullptr : std::move(stream));
 }
 
-bool dialer::may_retry_after(const transport::error_code& error) const noexcept
+bool dialer::retries_after(const transport::error_code& error) const noexcept
 {
-    return error != boost::asio::error::connection_refused ||
-           (options_->reconnect_stop & ZMQ_RECONNECT_STOP_CONN_REFUSED) == 0;
+    return options_->reconnect_interval_ms > 0 &&
+           !(error == boost::asio::error::connection_refused &&
+             (options_->reconnect_stop & ZMQ_RECONNECT_STOP_CONN_REFUSED) != 0);
 }
 
-bool dialer::retries(bool handshake_failed) const noexcept
+bool dialer::retries_after_loss(bool handshake_failed) const noexcept
 {
     return options_->reconnect_interval_ms > 0 &&
            !(handshake_failed &&
@@ -79,10 +82,8 @@ int dialer::next_interval_ms()
     return interval_ms_ > most / 2 ? most : interval_ms_ * 2;
 }
 
-bool dialer::retry()
+void dialer::retry()
 {
-    if (options_->reconnect_interval_ms <= 0)
-        return false;
     interval_ms_ = next_interval_ms();
     tell(ZMQ_EVENT_CONNECT_RETRIED, interval_ms_);
     timer_.expires_after(std::chrono::milliseconds(interval_ms_));
@@ -90,7 +91,6 @@ bool dialer::retry()
         if (!error && self->connected_)
             self->attempt();
     });
-    return true;
 }
 
 void dialer::stop() noexcept

@@ -28,17 +28,16 @@ public:
     /// `connected` is called with each connection made; then nothing more happens until retry().
     /// With null: there is none, and no other try will be made.
     void start(connected_handler connected, event_handler happened);
-    /// The connection was lost or could not be used: tries again after the reconnect interval.
-    /// False if reconnecting is switched off.
-    bool retry();
-    /// Will retry() try again after this loss?
-    bool retries(bool handshake_failed) const noexcept;
+    /// Do the options want another try after a connection was lost, or could not be used?
+    bool retries_after_loss(bool handshake_failed) const noexcept;
+    /// Tries again after the reconnect interval. Only where the options want another try.
+    void retry();
     void stop() noexcept;
 
 private:
     void attempt();
     void attempted(const transport::error_code& error, std::unique_ptr<transport::stream> stream);
-    bool may_retry_after(const transport::error_code& error) const noexcept;
+    bool retries_after(const transport::error_code& error) const noexcept;
     int next_interval_ms();
     void tell(std::uint64_t event, int value)
     {

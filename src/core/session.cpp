@@ -557,7 +557,7 @@ void session::lost(loss why)
     in_.reset();
     const bool had_traffic = std::exchange(in_traffic_, false);
     const bool again = dialer_ && why == loss::connection && may_reconnect_ &&
-                       dialer_->retries(handshake_ != nullptr);
+                       dialer_->retries_after_loss(handshake_ != nullptr);
     if (had_traffic && !closing_)
         in_.tell_of_loss(again);
     const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
