@@ -108,18 +108,29 @@ TEST_P(Monitor, tells_of_a_connection_when_the_socket_can_send_there)
     }
 }
 
+/// A ROUTER that refuses unknown peers, somebody who hears of it, and the DEALER "d" connected.
+struct watched_router {
+    watched_router(test_context& context, int events, transport kind)
+        : router(context, ZMQ_ROUTER), post(context, router, events), dealer(context, ZMQ_DEALER)
+    {
+        router.set(ZMQ_ROUTER_MANDATORY, 1);
+        dealer.set(ZMQ_ROUTING_ID, "d");
+        dealer.connect(router.bind_and_resolve(fresh_bind_address(kind)));
+    }
+    int begin_sending() { return zmq_send(router, "d", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT); }
+
+    test_socket router;
+    listening_post post;
+    test_socket dealer;
+};
+
 TEST_P(Monitor, tells_of_a_peer_when_a_router_knows_it)
 {
     for (int round = 0; round < 20; ++round) {
-        test_socket server(context_, ZMQ_ROUTER);
-        server.set(ZMQ_ROUTER_MANDATORY, 1);
-        listening_post post(context_, server, ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
-        test_socket client(context_, ZMQ_DEALER);
-        client.set(ZMQ_ROUTING_ID, "d");
-        client.connect(server.bind_and_resolve(fresh_bind_address(GetParam())));
-        post.expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
-        ASSERT_EQ(1, zmq_send(server, "d", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT)) << zmq_strerror(errno);
-        server.send("x");
+        watched_router at(context_, ZMQ_EVENT_HANDSHAKE_SUCCEEDED, GetParam());
+        at.post.expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        ASSERT_EQ(1, at.begin_sending()) << zmq_strerror(errno);
+        at.router.send("x");
     }
 }
 
@@ -128,17 +139,12 @@ class ZlinkOnlyMonitor : public transport_test {};
 TEST_P(ZlinkOnlyMonitor, tells_of_a_loss_when_a_router_knows_of_it)
 {
     for (int round = 0; round < 20; ++round) {
-        test_socket server(context_, ZMQ_ROUTER);
-        server.set(ZMQ_ROUTER_MANDATORY, 1);
-        listening_post post(context_, server, ZMQ_EVENT_DISCONNECTED);
-        test_socket client(context_, ZMQ_DEALER);
-        client.set(ZMQ_ROUTING_ID, "d");
-        client.connect(server.bind_and_resolve(fresh_bind_address(GetParam())));
-        client.send("x");
-        ASSERT_EQ((parts{"d", "x"}), server.recv_parts());
-        client.close();
-        post.expect(ZMQ_EVENT_DISCONNECTED);
-        ASSERT_TRUE(fails_with(EHOSTUNREACH, zmq_send(server, "d", 1, ZMQ_SNDMORE | ZMQ_DONTWAIT)));
+        watched_router at(context_, ZMQ_EVENT_DISCONNECTED, GetParam());
+        at.dealer.send("x");
+        ASSERT_EQ((parts{"d", "x"}), at.router.recv_parts());
+        at.dealer.close();
+        at.post.expect(ZMQ_EVENT_DISCONNECTED);
+        ASSERT_TRUE(fails_with(EHOSTUNREACH, at.begin_sending()));
     }
 }
 
