@@ -6,10 +6,12 @@
 #include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace zlink::test {
 namespace {
@@ -134,6 +136,33 @@ TEST(Conflate, takes_bodies_with_memory_of_their_own)
     }
     const newest_frame newest = take_newest(queue);
     EXPECT_EQ(2u, newest.messages);
+    EXPECT_EQ(body, body_of(newest.copy));
+}
+
+TEST(Conflate, waits_for_a_body_that_its_writer_still_has)
+{
+    base::byte_queue queue;
+    const std::string body(50'000, 'y');
+    const auto memory = bytes_of(body);
+    const base::buffer_ref whole = copy_frame(0, memory);
+    std::copy_n(whole->data, 9, queue.reserve(9));
+    queue.advance(9);
+    const base::buffer_ref apart(base::allocate_buffer(body.size()));
+    std::fill_n(apart->data, body.size(), std::byte{}); // the block may have been used before
+    apart->lending.offer(memory.data(), apart->data, memory.size());
+    apart->add_reference();
+    ASSERT_TRUE(queue.append(apart.get(), apart->data, body.size()));
+    queue.commit(1);
+
+    std::atomic<bool> taken = false;
+    std::thread writer([&] {
+        while (!apart->lending.answered() && !taken)
+            std::this_thread::yield();
+        apart->lending.settle(memory.data(), apart->data, memory.size());
+    });
+    const newest_frame newest = take_newest(queue);
+    taken = true;
+    writer.join();
     EXPECT_EQ(body, body_of(newest.copy));
 }
 
