@@ -76,6 +76,14 @@ TEST_F(peer_properties, are_kept_with_and_without_a_meaning)
     EXPECT_EQ(get("Socket-Type"), "PUSH");
 }
 
+TEST_F(peer_properties, do_not_stand_for_what_is_known_of_the_connection)
+{
+    raw_peer peer(address_);
+    receive_from(peer, {{"Socket-Type", "PUSH"}, {"Peer-Address", "192.0.2.1"}, {"__fd", "0"}});
+    EXPECT_EQ(get("Peer-Address"), "127.0.0.1");
+    EXPECT_EQ(get("__fd"), std::to_string(zmq_msg_get(&message_, ZMQ_SRCFD)));
+}
+
 TEST_F(peer_properties, need_not_tell_the_type)
 {
     raw_peer peer(address_);
