@@ -37,8 +37,11 @@ int inproc_registry::bind(const std::string& name, const party& binder)
     const auto [first, last] = waiting_.equal_range(name);
     for (auto pipe = first; pipe != last; ++pipe) {
         link(pipe->second, at->second);
-        pipe->second.connector_end->set_peer(describe(at->second.options));
-        pipe->second.connector_end->notify(pipe_end::identified | pipe_end::writable);
+        const auto& connector = pipe->second.connector_end;
+        if (!connector)
+            continue;
+        connector->set_peer(describe(at->second.options));
+        connector->notify(pipe_end::identified | pipe_end::writable);
     }
     waiting_.erase(first, last);
     return 0;
@@ -60,8 +63,12 @@ void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
     pipe.binder_end->set_conflation(conflates_sending(binder.options),
                                     conflates_receiving(binder.options));
     pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
-    greet(*pipe.binder_end, binder.options);
-    pipe.binder_end->notify(pipe_end::attached | pipe_end::identified);
+    std::uint32_t news = pipe_end::attached | pipe_end::identified;
+    if (pipe.connector_end)
+        greet(*pipe.binder_end, binder.options);
+    else
+        news |= pipe_end::closed;
+    pipe.binder_end->notify(news);
 }
 
 std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, const party& connector)
@@ -92,14 +99,22 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     return near;
 }
 
-void inproc_registry::cancel(const pipe_end& waiting)
+void inproc_registry::close(pipe_end& connector, int linger_ms)
 {
-    std::lock_guard lock(mutex_);
-    const auto [first, last] = waiting_.equal_range(waiting.endpoint.substr(9));
+    std::unique_lock lock(mutex_);
+    const auto [first, last] = waiting_.equal_range(connector.endpoint.substr(9));
     const auto found = std::find_if(first, last, [&](const auto& entry) {
-        return entry.second.connector_end.get() == &waiting;
+        return entry.second.connector_end.get() == &connector;
     });
-    if (found != last) {
+    if (found == last) {
+        lock.unlock();
+        connector.close(linger_ms);
+        return;
+    }
+    connector.close(linger_ms); // under the lock: the other end must not get a mailbox meanwhile
+    if (connector.has_unread_output()) {
+        found->second.connector_end.reset();
+    } else {
         found->second.binder_end->set_other_end(nullptr);
         waiting_.erase(found);
     }

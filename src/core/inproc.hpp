@@ -29,8 +29,9 @@ public:
     /// The connecting socket's end of a new pipe; if nobody has bound the name yet the other end
     /// waits for it.
     std::shared_ptr<pipe_end> connect(const std::string& name, const party& connector);
-    /// Ends the wait of a pipe whose name was not bound; nothing if it was.
-    void cancel(const pipe_end& waiting);
+    /// Closes the connecting socket's end of a pipe. If its name was not bound yet and messages
+    /// were sent to it, the other end goes on waiting with them: who binds the name gets them.
+    void close(pipe_end& connector, int linger_ms);
 
 private:
     struct binding {
@@ -38,7 +39,7 @@ private:
         socket_options options;
     };
     struct waiting_pipe {
-        std::shared_ptr<pipe_end> connector_end;
+        std::shared_ptr<pipe_end> connector_end; ///< null if it was closed
         std::shared_ptr<pipe_end> binder_end;
     };
     static void link(const waiting_pipe& pipe, const binding& binder);

@@ -269,6 +269,11 @@ public:
     /// the side: both move meanwhile.
     std::uint64_t outbound_messages() const noexcept { return out_->flow.waiting(); }
     std::uint64_t inbound_messages() const noexcept { return in_->flow.waiting(); }
+    /// Has the other end still to read what was written?
+    bool has_unread_output() const noexcept
+    {
+        return out_->flow.waiting() != 0 || out_->newest.filled();
+    }
 
     // --- for the pattern that owns the pipe
     std::string routing_id;      ///< the peer's, as far as it is known

@@ -462,8 +462,9 @@ void socket::close_pipe(pipe_end& pipe, int linger_ms)
     std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; });
     pattern_->detach(pipe);
     if (pipe.is_inproc && pipe.connected_side)
-        context_.inproc().cancel(pipe);
-    pipe.close(linger_ms);
+        context_.inproc().close(pipe, linger_ms);
+    else
+        pipe.close(linger_ms);
     free_numbers_.push_back(pipe.number);
     pipes_[pipe.number].reset();
     count_connections();

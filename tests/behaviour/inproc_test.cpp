@@ -2,6 +2,7 @@
 // What is special about sockets of one context that talk to each other.
 #include "support/fixture.hpp"
 
+#include <atomic>
 #include <thread>
 
 namespace zlink::test {
@@ -37,20 +38,71 @@ TEST_F(Inproc, connects_many_waiting_peers_at_once)
         EXPECT_EQ("1", sink.recv());
 }
 
-TEST_F(Inproc, forgets_a_waiting_peer_that_closed)
+TEST_F(Inproc, delivers_what_was_sent_before_the_binding_by_sockets_that_closed)
 {
-    {
+    for (const int linger_ms : {-1, 0, 5000}) {
         test_socket source(context_, ZMQ_PUSH);
+        source.set(ZMQ_LINGER, linger_ms);
         source.connect(address_);
-        source.send("lost with LINGER 0");
+        source.send_parts({"first", "part"});
+        source.send(std::string(100'000, 'x'));
     }
+    {
+        test_socket unfinished(context_, ZMQ_PUSH);
+        unfinished.connect(address_);
+        ASSERT_EQ(1, zmq_send(unfinished, "x", 1, ZMQ_SNDMORE));
+    }
+    test_socket alive(context_, ZMQ_PUSH);
+    alive.connect(address_);
+    alive.send("alive");
     test_socket sink(context_, ZMQ_PULL);
     sink.bind(address_);
-    test_socket second(context_, ZMQ_PUSH);
-    second.connect(address_);
-    second.send("alive");
-    while (sink.recv() != "alive") {
+    int left = 0;
+    for (int index = 0; index < 7; ++index) {
+        const parts message = sink.recv_parts();
+        left += message == parts{"first", "part"} || message == parts{std::string(100'000, 'x')};
     }
+    EXPECT_EQ(6, left);
+    EXPECT_FALSE(sink.readable(quiet_window));
+    alive.send("again");
+    EXPECT_EQ("again", sink.recv());
+}
+
+TEST_F(Inproc, delivers_what_was_sent_before_the_binding_to_an_endpoint_given_up)
+{
+    test_socket source(context_, ZMQ_DEALER);
+    source.set(ZMQ_ROUTING_ID, "gone");
+    source.connect(address_);
+    source.send("1");
+    source.send("2");
+    ASSERT_EQ(0, zmq_disconnect(source, address_.c_str()));
+    test_socket sink(context_, ZMQ_ROUTER);
+    sink.bind(address_);
+    EXPECT_EQ((parts{"gone", "1"}), sink.recv_parts());
+    EXPECT_EQ((parts{"gone", "2"}), sink.recv_parts());
+    EXPECT_FALSE(sink.readable(quiet_window));
+    sink.set(ZMQ_ROUTER_MANDATORY, 1);
+    EXPECT_EQ(-1, zmq_send(sink, "gone", 4, ZMQ_SNDMORE | ZMQ_DONTWAIT));
+    EXPECT_EQ(EHOSTUNREACH, zmq_errno());
+}
+
+TEST_F(Inproc, gives_back_what_nobody_bound_for_when_the_context_ends)
+{
+    static std::atomic<int> given_back;
+    given_back = 0;
+    char body[10'000] = {};
+    {
+        test_context context;
+        test_socket source(context, ZMQ_PUSH);
+        source.connect(address_);
+        zmq_msg_t message;
+        ASSERT_EQ(0, zmq_msg_init_data(
+                         &message, body, sizeof body, [](void*, void*) { ++given_back; }, nullptr));
+        ASSERT_EQ(int{sizeof body}, zmq_msg_send(&message, source, 0));
+        source.close();
+        EXPECT_EQ(0, given_back);
+    }
+    EXPECT_EQ(1, given_back);
 }
 
 TEST_F(Inproc, lets_the_reader_finish_after_the_writer_closed)
