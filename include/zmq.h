@@ -370,7 +370,7 @@ ZMQ_EXPORT int zmq_msg_send(zmq_msg_t* msg, void* socket, int flags);
  * Receives one message part into an initialised msg, releasing what it held; ZMQ_DONTWAIT in flags
  * not to wait. zmq_msg_more tells whether another part follows.
  * Returns the number of bytes in the part; -1 with the errors of zmq_recv, or EFAULT if msg is not
- * initialised.
+ * initialised. After EAGAIN, EINTR and ETERM msg is empty, after other errors it is unchanged.
  */
 ZMQ_EXPORT int zmq_msg_recv(zmq_msg_t* msg, void* socket, int flags);
 

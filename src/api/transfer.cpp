@@ -161,6 +161,17 @@ int receive_shared_message(void* socket, message& into, int flags) noexcept
     return reported_size(into.size());
 }
 
+// A receive that came to nothing leaves no former content, so that nobody takes it for a message.
+// One that was wrong in the first place changes nothing.
+[[gnu::cold]] int nothing_received(message& into, int error) noexcept
+{
+    if (error == EAGAIN || error == EINTR || error == ETERM) {
+        into.close(); // may call a function of the application, and that may change errno
+        into.init_empty();
+    }
+    return fail(error);
+}
+
 } // namespace
 
 extern "C" {
@@ -210,8 +221,9 @@ int zmq_msg_recv(zmq_msg_t* msg, void* socket, int flags)
     if (core::socket* const own = unshared_socket(socket)) [[likely]]
         if (take_message(*own, into)) [[likely]]
             return reported_size(into.size());
-    return is_shared(socket) ? receive_shared_message(socket, into, flags)
-                             : receive_message_as_frame(socket, into, flags);
+    const int received = is_shared(socket) ? receive_shared_message(socket, into, flags)
+                                           : receive_message_as_frame(socket, into, flags);
+    return received < 0 ? nothing_received(into, errno) : received;
 }
 
 int zmq_sendmsg(void* socket, zmq_msg_t* msg, int flags)

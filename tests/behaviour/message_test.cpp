@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // zmq_msg_*: life cycle, content, sharing and ownership of foreign memory.
+#include "support/draft.hpp"
 #include "support/fixture.hpp"
 
 #include <array>
@@ -301,6 +302,37 @@ TEST(ForeignMemory, is_freed_when_another_message_is_copied_or_received_over_it)
     zmq_msg_close(&from);
     EXPECT_EQ(1, copied_over.freed());
     EXPECT_EQ(1, received_over.freed());
+}
+
+TEST(ForeignMemory, is_freed_by_a_receive_that_finds_nothing)
+{
+    test_context context;
+    for (const int type : {ZMQ_PULL, ZMQ_PAIR, ZMQ_ROUTER, ZMQ_SERVER}) {
+        foreign_memory memory(1000);
+        test_socket socket(context, type);
+        zmq_msg_t message;
+        memory.wrap(message);
+        EXPECT_TRUE(fails_with(EAGAIN, zmq_msg_recv(&message, socket, ZMQ_DONTWAIT)));
+        EXPECT_EQ(1, memory.freed());
+        EXPECT_EQ(0U, zmq_msg_size(&message));
+        EXPECT_EQ(0, zmq_msg_close(&message));
+    }
+}
+
+TEST(ForeignMemory, is_kept_by_a_receive_that_is_not_possible)
+{
+    test_context context;
+    for (const auto& [type, error] : {std::pair{ZMQ_PUSH, ENOTSUP}, std::pair{ZMQ_REQ, EFSM}}) {
+        foreign_memory memory(1000);
+        test_socket socket(context, type);
+        zmq_msg_t message;
+        memory.wrap(message);
+        EXPECT_TRUE(fails_with(error, zmq_msg_recv(&message, socket, ZMQ_DONTWAIT)));
+        EXPECT_EQ(0, memory.freed());
+        EXPECT_EQ(1000U, zmq_msg_size(&message));
+        EXPECT_EQ(0, zmq_msg_close(&message));
+        EXPECT_EQ(1, memory.freed());
+    }
 }
 
 TEST(ForeignMemory, is_freed_once_though_threads_make_and_close_copies)
