@@ -71,13 +71,19 @@ TEST_F(Endpoints, connect_refuses_malformed_addresses)
     for (const char* address :
          {"", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:*",
           "tcp://127.0.0.1:http", "tcp://*:5555", "tcp://local host:5555", "tcp://_name:5555",
-          "tcp://local/host:5555", "ipc://@"})
+          "tcp://local/host:5555", "tcp://user@localhost:5555", "tcp://a,b:5555",
+          "tcp://[::!1]:5555", "tcp://<localhost>:5555", "tcp://;127.0.0.1:5555",
+          "tcp://a=b:0;127.0.0.1:5555", "tcp://\xc3\xa9.example:5555", "ipc://@"})
         EXPECT_TRUE(fails_with(EINVAL, zmq_connect(socket_, address))) << address;
 }
 
 TEST_F(Endpoints, connect_leaves_names_to_be_resolved_later)
 {
-    EXPECT_EQ(0, zmq_connect(socket_, "tcp://name.invalid:5555"));
+    for (const char* address :
+         {"tcp://name.invalid:5555", "tcp://under_score.invalid:5555", "tcp://a-b.invalid.:5555",
+          "tcp://[fe80::1%nothing]:5555", "tcp://::1:5555", "tcp://nothing:0;name.invalid:5555",
+          "tcp://nothing;127.0.0.1:5555", "tcp://[::1]:0;[::1]:5555"})
+        EXPECT_EQ(0, zmq_connect(socket_, address)) << address;
     EXPECT_EQ(0, zmq_connect(socket_, "inproc://not-bound-yet"));
 }
 

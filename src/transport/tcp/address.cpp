@@ -3,6 +3,7 @@
 
 #include "transport/ip/host.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <cerrno>
 
@@ -38,20 +39,38 @@ std::optional<std::uint16_t> split_local_port(std::string_view text, std::string
     return parts->port == "*" ? std::uint16_t{0} : ip_host::parse_port(parts->port);
 }
 
-// What names and literals begin with; an IPv6 literal without brackets may begin with its colons.
-bool may_begin_host(char c)
+bool alphanumeric(char c)
 {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == ':';
+    return std::isalnum(static_cast<unsigned char>(c)) != 0;
+}
+
+/// Is it made of what names, literals and zones are made of? An IPv6 literal without brackets may
+/// begin with its colons.
+bool may_be_host(std::string_view host)
+{
+    const auto allowed = [](char c) {
+        return alphanumeric(c) || std::string_view(".:-_%").find(c) != std::string_view::npos;
+    };
+    return !host.empty() && (alphanumeric(host.front()) || host.front() == ':') &&
+           std::all_of(host.begin(), host.end(), allowed);
+}
+
+/// With or without a port, whose form is seen to when the source is used.
+bool may_be_source(std::string_view source)
+{
+    const auto parts = ip_host::split(source);
+    const std::string_view host = parts ? std::string_view(parts->host) : source;
+    return host == "*" || may_be_host(host) || (host.empty() && !source.empty());
 }
 
 } // namespace
 
 error_code check_connect(std::string_view address)
 {
-    const auto target = ip_host::split(ip_host::split_local(address).remote);
+    const auto parts = ip_host::split_local(address);
+    const auto target = ip_host::split(parts.remote);
     const auto invalid = system_error(EINVAL);
-    if (!target || target->host.empty() || !may_begin_host(target->host.front()) ||
-        target->host.find_first_of(" /\t") != std::string::npos)
+    if (!target || !may_be_host(target->host) || (parts.has_local && !may_be_source(parts.local)))
         return invalid;
     const auto port = ip_host::parse_port(target->port);
     return port && *port != 0 ? error_code() : invalid;
