@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several threads open, bind, connect, use, disconnect, unbind and close sockets at random while
-// contexts come and go under them. Nothing may hang, and no file descriptor may be left at the end.
+// contexts come and go under them. Nothing may hang, no body may arrive in pieces, and no file
+// descriptor and no memory may be left at the end.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <thread>
 
+#include "churn_body.hpp"
 #include "churn_worker.hpp"
 
 namespace {
@@ -89,6 +91,20 @@ void run_generation(workers& all, hang_watch& watch, std::chrono::milliseconds l
         std::chrono::hours(1));
     for (std::thread& thread : threads)
         thread.join();
+    for (const auto& worker : all)
+        worker->mark("waiting for the end of the context");
+    std::atomic<bool> ended = false;
+    std::thread ending([&context, &ended] {
+        context.term();
+        ended = true;
+    });
+    wait_until(
+        [&] {
+            watch.check();
+            return ended.load();
+        },
+        std::chrono::hours(1));
+    ending.join();
 }
 
 } // namespace
@@ -112,7 +128,7 @@ int main(int argc, char** argv)
     std::printf("seed %u\n", chosen.seed);
     std::fflush(stdout);
 
-    const address_book addresses(chosen.transports, 8);
+    const address_book addresses(chosen.transports, 2);
     workers all;
     for (int index = 0; index < chosen.threads; ++index)
         all.push_back(std::make_unique<churn_worker>(addresses, chosen.habits,
@@ -128,7 +144,8 @@ int main(int argc, char** argv)
         run_generation(all, watch, std::chrono::milliseconds(chosen.generation_ms));
         ++generations;
     }
-    const bool clean = wait_until([before] { return open_descriptors() <= before; });
+    const bool clean = wait_until([before] { return open_descriptors() <= before; }) &&
+                       wait_until([] { return churn_body::outstanding() == 0; });
 
     std::uint64_t steps = 0;
     std::uint64_t messages = 0;
@@ -141,9 +158,11 @@ int main(int argc, char** argv)
             sound = false;
         }
     }
-    std::printf("%u contexts, %llu steps, %llu messages; descriptors: %zu before, %zu after\n",
+    std::printf("%u contexts, %llu steps, %llu messages; descriptors: %zu before, %zu after; "
+                "%ld bodies not given back\n",
                 generations, static_cast<unsigned long long>(steps),
-                static_cast<unsigned long long>(messages), before, open_descriptors());
+                static_cast<unsigned long long>(messages), before, open_descriptors(),
+                churn_body::outstanding());
     std::printf("%s\n", clean && sound ? "passed" : "FAILED");
     return clean && sound ? 0 : 1;
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/draft.hpp"
+
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -16,7 +19,9 @@ namespace zlink::test {
 /// Socket types that may be connected with each other in any combination.
 struct family {
     std::vector<int> types;
-    std::vector<std::string> addresses;
+    bool in_parts = true;     ///< their messages may have several parts
+    bool plain_bytes = false; ///< they send and receive no messages but what is there
+    std::vector<std::string> addresses{};
 };
 
 /// The addresses all threads share, so that they meet each other; separate for each family.
@@ -60,8 +65,10 @@ private:
     struct open_socket {
         test_socket socket;
         const family* kin;
+        int type;
         std::vector<std::string> bound;
         std::vector<std::string> connected;
+        test_socket watcher; ///< hears what its monitor tells
     };
 
     std::size_t random_below(std::size_t limit);
@@ -75,18 +82,29 @@ private:
     void bind(open_socket& one);
     void connect(open_socket& one);
     void detach(open_socket& one);
+    void configure(open_socket& one);
+    void change_interest(open_socket& one);
+    void watch(void* context, open_socket& one);
     void send(open_socket& one);
+    bool send_part(open_socket& one, int flags);
+    void keep(zmq_msg_t& message);
+    bool pass_on(open_socket& one, int flags);
     void receive(open_socket& one);
+    bool receive_part(open_socket& one);
+    void check(const open_socket& one, const void* data, std::size_t bytes);
     void poll_all();
     void live_short_context();
     /// Accepts success and the errors that are part of the game. @return whether the call
     /// succeeded.
     bool expect(bool success, const char* call, std::initializer_list<int> allowed);
+    void complain(const std::string& about);
 
     const address_book& addresses_;
     churn_habits habits_;
     std::mt19937 random_;
     std::vector<open_socket> sockets_;
+    std::array<zmq_msg_t, 8> kept_; ///< messages to be sent on, or again
+    std::size_t kept_count_ = 0;
     bool terminated_ = false;
     std::string complaint_;
     std::atomic<const char*> action_{"starting"};

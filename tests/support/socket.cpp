@@ -37,7 +37,8 @@ void test_context::term()
     handle_ = nullptr;
 }
 
-test_socket::test_socket(void* context, int type)
+// Made of the empty one: what is opened is closed if an option cannot be set.
+test_socket::test_socket(void* context, int type) : test_socket()
 {
     *this = with_defaults(context, type);
     const int timeout_ms = static_cast<int>(patience.count());
