@@ -53,7 +53,7 @@ ctest_run() {
 all_tests() {
     local lane=$1 directory=$2 status=0
     step "$lane: tests"
-    ctest_run "$lane-tests" "$directory" -LE stress -j "$((jobs + 1))" || status=1
+    ctest_run "$lane-tests" "$directory" -LE stress -j "$((2 * jobs + 1))" || status=1
     step "$lane: stress tests"
     ctest_run "$lane-stress" "$directory" -L stress -j 1 || status=1
     return "$status"
