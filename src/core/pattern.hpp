@@ -56,6 +56,11 @@ public:
     /// receive() and received() in short, of a part of `most` bytes at most: it stays valid until
     /// any other call. Nothing if it takes more than a look: receive() tells.
     virtual taken_part take(std::size_t most) noexcept;
+    /// The pipe that put() writes each message of one part to, and the one that take() takes each
+    /// part from that ends a message: while nothing but these two is called, the socket may do
+    /// without the pattern. Null if there is more to it. Asked right after such a put() or take().
+    virtual pipe_end* only_target() noexcept { return nullptr; }
+    virtual pipe_end* only_source() noexcept { return nullptr; }
     /// The part given last was used.
     virtual void received() = 0;
     /// Does receive() give parts as they come, without a look at more than their first

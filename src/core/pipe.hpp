@@ -197,22 +197,9 @@ public:
     /// peek() and pop() in one, for parts of `most` bytes at most that lie there in one piece: they
     /// stay valid until the next call for this pipe. Nothing if there is none, or one of another
     /// kind: peek() tells.
-    taken_part take(std::size_t most) noexcept
-    {
-        base::byte_queue& queue = in_->queue;
-        const std::byte* const at = queue.read_begin();
-        const auto available = static_cast<std::size_t>(queue.read_end() - at);
-        engine::zmtp3::frame_header header;
-        if (reads_otherwise() || !engine::zmtp3::decode_header(at, available, header) ||
-            header.body_bytes > std::min(available - header.header_bytes, most))
-            return {};
-        peeked_ = false;
-        queue.consume(header.header_bytes + header.body_bytes);
-        const bool more = (header.flags & engine::zmtp3::flag_more) != 0;
-        if (!more && in_->flow.add_taken(1)) [[unlikely]]
-            tell_taken(true);
-        return {at + header.header_bytes, header.body_bytes, more};
-    }
+    taken_part take(std::size_t most) noexcept { return take_if(most, true); }
+    /// The same for a part that ends a message; nothing if it is another one.
+    taken_part take_last(std::size_t most) noexcept { return take_if(most, false); }
     /// Would take() give something, if it is short enough?
     bool can_take() const noexcept
     {
@@ -313,6 +300,24 @@ private:
     }
     bool writes_otherwise() const noexcept { return out_conflates_ | out_is_plain_; }
     bool reads_otherwise() const noexcept { return in_conflates_ | part_apart_; }
+    taken_part take_if(std::size_t most, bool with_more) noexcept
+    {
+        base::byte_queue& queue = in_->queue;
+        const std::byte* const at = queue.read_begin();
+        const auto available = static_cast<std::size_t>(queue.read_end() - at);
+        engine::zmtp3::frame_header header;
+        if (reads_otherwise() || !engine::zmtp3::decode_header(at, available, header) ||
+            header.body_bytes > std::min(available - header.header_bytes, most))
+            return {};
+        const bool more = (header.flags & engine::zmtp3::flag_more) != 0;
+        if (more && !with_more)
+            return {};
+        peeked_ = false;
+        queue.consume(header.header_bytes + header.body_bytes);
+        if (!more && in_->flow.add_taken(1)) [[unlikely]]
+            tell_taken(true);
+        return {at + header.header_bytes, header.body_bytes, more};
+    }
     bool write_any(const frame& part) noexcept;
     bool write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
     {

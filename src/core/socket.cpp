@@ -165,6 +165,7 @@ void socket::take_lent(pipe_end& pipe)
     // More than one can wait for may come from several times of asking.
     if (lent_.size() == base::waiter::most_others)
         return pipe.stop_reading();
+    forget_shortcuts();
     const auto read = pipe.read_connection(); // what has come meanwhile
     if (read.got)
         pattern_->readable(pipe);
@@ -189,6 +190,7 @@ base::glance socket::read_lent()
         if (read.got) {
             seen = base::glance::news;
             ++mail_seen_; // it is no less news than mail
+            forget_shortcuts();
             pattern_->readable(pipe);
         }
         lent_[i].descriptor = read.descriptor;
@@ -402,6 +404,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
 
 void socket::adopt(std::shared_ptr<pipe_end> pipe)
 {
+    forget_shortcuts();
     if (free_numbers_.empty()) {
         pipe->number = static_cast<std::uint32_t>(pipes_.size());
         pipes_.push_back(pipe);
@@ -429,6 +432,7 @@ void socket::count_connections() noexcept
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.
 void socket::finish_pipe(pipe_end& pipe)
 {
+    forget_shortcuts();
     pipe.mark_other_closed();
     pattern_->peer_closed(pipe);
     frame unread;
@@ -457,6 +461,7 @@ void socket::drop_pipes()
 
 void socket::close_pipe(pipe_end& pipe, int linger_ms)
 {
+    forget_shortcuts();
     if (read_outside_ == &pipe)
         reclaim_memory();
     std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; });

@@ -49,7 +49,11 @@ public:
     /// send() in short, see pattern::put().
     bool put(const std::byte* data, std::size_t size, bool more) noexcept
     {
-        return !box_->has_mail() && !box_->interrupted() && pattern_->put(data, size, more);
+        if (box_->has_mail()) [[unlikely]]
+            return false;
+        if (shortcuts_.target && !more)
+            return shortcuts_.target->put(data, size);
+        return put_by_pattern(data, size, more);
     }
     /// send() to a group, as far as the type has groups.
     int send_to_group(std::string_view group, const frame& part, bool dont_wait);
@@ -83,14 +87,16 @@ public:
     /// call. Nothing if it takes more than a look: receive() tells.
     taken_part take(std::size_t most) noexcept
     {
-        if (box_->has_mail() || box_->interrupted()) [[unlikely]]
+        if (box_->has_mail()) [[unlikely]]
             return {};
-        const taken_part part = pattern_->take(most);
-        if (part) [[likely]] {
-            more_ = part.more();
-            ++received_;
+        if (shortcuts_.source) {
+            if (const taken_part part = shortcuts_.source->take_last(most)) [[likely]] {
+                more_ = false;
+                ++received_;
+                return part;
+            }
         }
-        return part;
+        return take_by_pattern(most);
     }
     void received()
     {
@@ -203,8 +209,45 @@ private:
     static constexpr int would_block = 11; // EAGAIN, checked in socket.cpp
     static int term_error() noexcept;
 
+    // What spares put() and take() the pattern while nothing else happens to the socket: anything
+    // that may change how the pattern chooses ends in forget_shortcuts().
+    struct shortcuts {
+        pipe_end* target = nullptr; ///< see pattern::only_target()
+        pipe_end* source = nullptr; ///< see pattern::only_source()
+        bool asked_for_target = false;
+        bool asked_for_source = false;
+    };
+    void forget_shortcuts() noexcept { shortcuts_ = {}; }
+    bool put_by_pattern(const std::byte* data, std::size_t size, bool more) noexcept
+    {
+        if (box_->interrupted() || !pattern_->put(data, size, more))
+            return false;
+        if (!shortcuts_.asked_for_target) [[unlikely]] {
+            shortcuts_.asked_for_target = true;
+            shortcuts_.target = more ? nullptr : pattern_->only_target();
+        }
+        return true;
+    }
+    taken_part take_by_pattern(std::size_t most) noexcept
+    {
+        if (box_->interrupted())
+            return {};
+        const taken_part part = pattern_->take(most);
+        if (!part)
+            return part;
+        more_ = part.more();
+        ++received_;
+        if (more_)
+            shortcuts_.source = nullptr; // and no other while messages have several parts
+        else if (!shortcuts_.asked_for_source)
+            shortcuts_.source = pattern_->only_source();
+        shortcuts_.asked_for_source = true;
+        return part;
+    }
+
     int after_operation(int result)
     {
+        forget_shortcuts();
         if (!dropped_.empty()) [[unlikely]]
             drop_pipes();
         return result;
@@ -241,6 +284,7 @@ private:
     socket_options options_;
     std::shared_ptr<const socket_options> endpoint_options_; ///< copy for new endpoints; or null
     const std::shared_ptr<base::mailbox> box_;
+    shortcuts shortcuts_;
     std::shared_ptr<socket_link> link_;
     const std::unique_ptr<pattern> pattern_;
     base::waiter waiter_;

@@ -66,6 +66,11 @@ public:
     {
         return !more && peer_ && !in_message_ && !dropping_ && peer_->put(data, size);
     }
+    core::pipe_end* only_target() noexcept override
+    {
+        return in_message_ || dropping_ ? nullptr : peer_;
+    }
+    core::pipe_end* only_source() noexcept override { return peer_; }
     bool passes_bodies_on() const noexcept override { return true; }
     core::taken_part take(std::size_t most) noexcept override
     {

@@ -20,6 +20,7 @@ public:
     int send(const core::frame&) override { return ENOTSUP; }
     int receive(core::frame& part) override { return in_.peek(part) ? 0 : EAGAIN; }
     core::taken_part take(std::size_t most) noexcept override { return in_.take(most); }
+    core::pipe_end* only_source() noexcept override { return in_.only(); }
     void received() override { in_.pop(); }
     bool passes_bodies_on() const noexcept override { return true; }
     const core::pipe_end* source() const noexcept override { return in_.last(); }

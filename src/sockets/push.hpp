@@ -22,6 +22,7 @@ public:
     {
         return !more && out_.put(data, size);
     }
+    core::pipe_end* only_target() noexcept override { return out_.only(); }
     int receive(core::frame&) override { return ENOTSUP; }
     void received() override {}
     bool can_send() override { return out_.can_send(); }

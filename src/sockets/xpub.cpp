@@ -11,7 +11,7 @@
 
 namespace zlink::sockets {
 
-xpub::xpub(core::pattern_host& host) : host_(host) {}
+xpub::xpub(core::pattern_host& host) : host_(host), options_(host.options()) {}
 
 // --- subscribers -------------------------------------------------------------------------------
 
@@ -146,7 +146,7 @@ void xpub::for_each_addressee(const core::frame& part, Choose choose)
                 if (number == last_.number)
                     choose(number);
             });
-    } else if (host_.options().invert_matching) [[unlikely]] {
+    } else if (options_.invert_matching) [[unlikely]] {
         matched_.assign(pipes_.size(), false);
         index_.match(part.bytes(), [&](std::uint32_t number) { matched_[number] = true; });
         for (std::uint32_t number = 0; number < pipes_.size(); ++number)
@@ -231,11 +231,24 @@ int xpub::send(const core::frame& part)
 // To the only subscriber there is.
 bool xpub::put(const std::byte* data, std::size_t size, bool more) noexcept
 {
-    if (more || pipes_.size() != 1 || in_send_ || send_to_last_ || host_.options().invert_matching)
+    if (more || pipes_.size() != 1 || in_send_ || send_to_last_ || options_.invert_matching)
         return false;
-    core::pipe_end* wanting = nullptr;
-    index_.match({data, size}, [&](std::uint32_t number) { wanting = pipes_[number].pipe; });
+    core::pipe_end* const wanting = only_addressee({data, size});
     return !wanting || wanting->put(data, size);
+}
+
+// Of the only subscriber: does it want the message?
+core::pipe_end* xpub::only_addressee(std::span<const std::byte> message) noexcept
+{
+    core::pipe_end* wanting = nullptr;
+    index_.match(message, [&](std::uint32_t number) { wanting = pipes_[number].pipe; });
+    return wanting;
+}
+
+// Asked after put(): there is one, and who wants an empty message wants all.
+core::pipe_end* xpub::only_target() noexcept
+{
+    return only_addressee({});
 }
 
 int xpub::receive(core::frame& part)

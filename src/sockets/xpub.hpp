@@ -24,6 +24,7 @@ public:
 
     int send(const core::frame& part) override;
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override;
+    core::pipe_end* only_target() noexcept override;
     int receive(core::frame& part) override;
     void received() override;
     const core::metadata* share_source_metadata() const noexcept override;
@@ -74,9 +75,11 @@ private:
     {
         return pipe.number < pipes_.size() && pipes_[pipe.number].pipe == &pipe;
     }
+    core::pipe_end* only_addressee(std::span<const std::byte> message) noexcept;
     int apply_manually(bool subscribe, std::span<const std::byte> topic);
 
     core::pattern_host& host_;
+    const core::socket_options& options_;
     subscriber_index index_;
     subscriber_index requested_;         ///< manual mode: what peers asked for
     std::vector<subscriber_slot> pipes_; ///< by pipe_end::number

@@ -36,7 +36,7 @@ private:
 } // namespace
 
 xsub::xsub(core::pattern_host& host, bool filters)
-    : host_(host), set_(std::make_shared<subscription_set>()), in_(host), filters_(filters)
+    : options_(host.options()), set_(std::make_shared<subscription_set>()), in_(host), filters_(filters)
 {}
 
 void xsub::attach(core::pipe_end& pipe)
@@ -125,7 +125,13 @@ int xsub::send(const core::frame& part)
 
 bool xsub::matches(std::span<const std::byte> first) const noexcept
 {
-    return !filters_ || set_->topics().matches(first) != host_.options().invert_matching;
+    return !filters_ || set_->topics().matches(first) != options_.invert_matching;
+}
+
+// Is there nothing that would not match? (What begins with nothing is everything.)
+bool xsub::matches_all() const noexcept
+{
+    return !filters_ || (!options_.invert_matching && set_->topics().matches({}));
 }
 
 bool xsub::find_match(core::frame& part)
@@ -158,6 +164,11 @@ core::taken_part xsub::take(std::size_t most) noexcept
         if (part.more())
             in_.skip_message();
     }
+}
+
+core::pipe_end* xsub::only_source() noexcept
+{
+    return !in_receive_ && matches_all() ? in_.only() : nullptr;
 }
 
 void xsub::received()

@@ -25,6 +25,7 @@ public:
     int send(const core::frame& part) override;
     int receive(core::frame& part) override;
     core::taken_part take(std::size_t most) noexcept override;
+    core::pipe_end* only_source() noexcept override;
     void received() override;
     bool passes_bodies_on() const noexcept override { return !long_topics_; }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
@@ -43,9 +44,10 @@ protected:
 private:
     void tell_all(bool subscribe, std::span<const std::byte> topic);
     bool matches(std::span<const std::byte> first) const noexcept;
+    bool matches_all() const noexcept;
     bool find_match(core::frame& part);
 
-    core::pattern_host& host_;
+    const core::socket_options& options_;
     std::shared_ptr<subscription_set> set_;
     fair_queue in_;
     const bool filters_;

@@ -78,6 +78,12 @@ public:
         return part;
     }
 
+    /// The pipe that all comes from, between two messages; null if there are others.
+    core::pipe_end* only() const noexcept
+    {
+        return turns_.one_active() && !in_message_ && last_ == turns_.current() ? last_ : nullptr;
+    }
+
     /// The pipe that take() is going to read from; null if peek() has to look.
     core::pipe_end* next_to_take() noexcept
     {

@@ -70,6 +70,12 @@ public:
         return true;
     }
 
+    /// The pipe that all goes to, between two messages; null if there are others.
+    core::pipe_end* only() const noexcept
+    {
+        return turns_.one_active() && !in_message() ? turns_.current() : nullptr;
+    }
+
     bool can_send() { return target_ || dropping_ || find_room(); }
     /// Is a message begun and not finished?
     bool in_message() const noexcept { return target_ || dropping_; }

@@ -43,6 +43,8 @@ public:
     bool none_active() const noexcept { return active_ == 0; }
     /// Whose turn it is; only if any is active.
     core::pipe_end* current() const noexcept { return pipes_[current_]; }
+    /// Is only one active?
+    bool one_active() const noexcept { return active_ == 1; }
     /// It is the turn of the one behind.
     void next_after(const core::pipe_end& pipe) noexcept
     {
