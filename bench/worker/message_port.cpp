@@ -103,10 +103,27 @@ inline std::size_t message_port::receive_frame(std::span<char> buffer, bool more
 inline void message_port::receive_id()
 {
     const std::size_t size = receive_frame(id_buffer_, true);
-    if (size != format_.peer_id.size() ||
-        std::memcmp(id_buffer_.data(), format_.peer_id.data(), size) != 0) {
+    if (!is_peer_id(size)) {
         learn_id(size);
     }
+}
+
+// memcmp() has to wait until bytes that were just written as numbers of another width have reached
+// the cache, which takes longer than all else that is done with an id.
+inline bool message_port::is_peer_id(std::size_t size) const
+{
+    const std::string& expected = format_.peer_id;
+    if (size != expected.size()) {
+        return false;
+    }
+    if (size != sizeof(std::uint64_t)) {
+        return std::memcmp(id_buffer_.data(), expected.data(), size) == 0;
+    }
+    std::uint64_t received = 0;
+    std::uint64_t wanted = 0;
+    std::memcpy(&received, id_buffer_.data(), size);
+    std::memcpy(&wanted, expected.data(), size);
+    return received == wanted;
 }
 
 void message_port::meet_peer()

@@ -56,6 +56,7 @@ private:
     void send_frame(const void* data, std::size_t size, int flags);
     std::size_t receive_frame(std::span<char> buffer, bool more_expected);
     void receive_id();
+    bool is_peer_id(std::size_t size) const;
     void learn_id(std::size_t size);
     void send_numbered();
     std::uint64_t receive_numbered();
