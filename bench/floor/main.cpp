@@ -5,8 +5,8 @@
 //
 // Streams are written and read in large pieces, as a library does that gathers small messages. In
 // round trips both threads try to read again and again, without sleeping: no library whose threads
-// share nothing but the socket can be faster. Behind the table stands what it takes to bring one cache
-// line from one processor to another, which bounds all that passes between threads.
+// share nothing but the socket can be faster. Behind the table stands what it takes to bring one
+// cache line from one processor to another, which bounds all that passes between threads.
 #include "common/cell.hpp"
 
 #include <CLI/CLI.hpp>

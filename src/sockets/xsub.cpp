@@ -36,7 +36,10 @@ private:
 } // namespace
 
 xsub::xsub(core::pattern_host& host, bool filters)
-    : options_(host.options()), set_(std::make_shared<subscription_set>()), in_(host), filters_(filters)
+    : options_(host.options()),
+      set_(std::make_shared<subscription_set>()),
+      in_(host),
+      filters_(filters)
 {}
 
 void xsub::attach(core::pipe_end& pipe)
