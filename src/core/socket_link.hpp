@@ -12,14 +12,17 @@
 
 namespace zlink::core {
 
+class pipe_end;
+
 /// The subscriptions of a SUB or XSUB socket, for connections that come and go in I/O threads.
 /// Thread safety: any thread.
 class subscription_source {
 public:
     virtual ~subscription_source() = default;
     /// Appends a SUBSCRIBE command frame for each subscription to `frames`, and calls `then` before
-    /// anything else is subscribed or cancelled. `repeated`: as often as it was subscribed.
-    virtual void snapshot(std::vector<std::byte>& frames, bool repeated,
+    /// anything else is subscribed or cancelled; what is from then on, is told through `pipe`, even
+    /// if the socket has not seen it yet. `repeated`: as often as it was subscribed.
+    virtual void snapshot(std::vector<std::byte>& frames, bool repeated, pipe_end& pipe,
                           const std::function<void()>& then) = 0;
 };
 

@@ -34,7 +34,7 @@ engine::encoding subscription_relay::begin(engine::write_batch& opening,
     frames_ = engine::framing_for(remote);
     std::vector<std::byte> commands;
     // A verbose publisher sees every single subscription, but none again after a reconnection.
-    source.snapshot(commands, !std::exchange(was_linked_, true), [&] {
+    source.snapshot(commands, !std::exchange(was_linked_, true), pipe, [&] {
         stale_before_ = pipe.channels()->a_to_b.queue.published_position();
         pipe.linked = true;
         announce();

@@ -30,7 +30,7 @@ std::string text(std::span<const std::byte> bytes)
 class one_subscription final : public subscription_source {
 public:
     explicit one_subscription(traffic_command_kind kind) : kind_(kind) {}
-    void snapshot(std::vector<std::byte>& frames, bool again,
+    void snapshot(std::vector<std::byte>& frames, bool again, pipe_end&,
                   const std::function<void()>& then) override
     {
         frames = command_frame(kind_, "a");

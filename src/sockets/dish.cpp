@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "engine/traffic_commands.hpp"
 #include "sockets/group_set.hpp"
 #include "sockets/patterns.hpp"
 #include "sockets/policy/fair_queue.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -12,8 +10,6 @@
 
 namespace zlink::sockets {
 namespace {
-
-using engine::traffic_command_kind;
 
 /// Receives the messages of the groups it has joined. In a pipe such a message has two parts: the
 /// group and the body.
@@ -24,42 +20,20 @@ public:
     void attach(core::pipe_end& pipe) override
     {
         in_.add(pipe);
-        out_.push_back(&pipe);
-        if (!pipe.is_inproc)
-            return; // the session tells each new connection
-        for (const std::string& group : groups_->all())
-            tell(pipe, traffic_command_kind::join, group);
+        groups_->add(pipe);
     }
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
-    void peer_closed(core::pipe_end& pipe) override { std::erase(out_, &pipe); }
+    void peer_closed(core::pipe_end& pipe) override { groups_->remove(pipe); }
     void detach(core::pipe_end& pipe) override
     {
-        std::erase(out_, &pipe);
+        groups_->remove(pipe);
         if (in_.last() == &pipe)
             at_body_ = false;
         in_.remove(pipe);
     }
 
-    int join(std::string_view group) override
-    {
-        if (groups_->contains(group))
-            return EINVAL;
-        groups_->change([&](group_set::names& names) {
-            names.emplace(group);
-            tell_all(traffic_command_kind::join, group);
-        });
-        return 0;
-    }
-    int leave(std::string_view group) override
-    {
-        if (!groups_->contains(group))
-            return EINVAL;
-        groups_->change([&](group_set::names& names) {
-            names.erase(names.find(group));
-            tell_all(traffic_command_kind::leave, group);
-        });
-        return 0;
-    }
+    int join(std::string_view group) override { return groups_->join(group) ? 0 : EINVAL; }
+    int leave(std::string_view group) override { return groups_->leave(group) ? 0 : EINVAL; }
 
     int send(const core::frame&) override { return ENOTSUP; }
     int receive(core::frame& part) override { return find_body(part) ? 0 : EAGAIN; }
@@ -84,23 +58,6 @@ public:
     int default_linger_ms() const noexcept override { return 0; }
 
 private:
-    static void tell(core::pipe_end& pipe, traffic_command_kind kind, std::string_view group)
-    {
-        std::vector<std::byte> bytes;
-        engine::append_traffic_command(bytes, {kind, std::as_bytes(std::span(group)), 0});
-        engine::zmtp3::frame_header header;
-        engine::zmtp3::decode_header(bytes.data(), bytes.size(), header);
-        // Never dropped: limits are for messages.
-        pipe.write({bytes.data() + header.header_bytes, header.body_bytes, nullptr,
-                    engine::zmtp3::flag_command});
-    }
-    void tell_all(traffic_command_kind kind, std::string_view group)
-    {
-        for (core::pipe_end* pipe : out_)
-            if (pipe->linked)
-                tell(*pipe, kind, group);
-    }
-
     // The body of the next message for this socket; its group is kept.
     bool find_body(core::frame& part)
     {
@@ -133,7 +90,6 @@ private:
 
     const std::shared_ptr<group_set> groups_;
     fair_queue in_;
-    std::vector<core::pipe_end*> out_;
     bool at_body_ = false; ///< the group of the message in turn was read
     std::size_t group_bytes_ = 0;
     std::array<char, ZMQ_GROUP_MAX_LENGTH> group_;

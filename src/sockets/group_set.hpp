@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/socket_link.hpp"
+#include "sockets/announced_set.hpp"
 
 #include <functional>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -20,10 +19,8 @@ struct name_hash {
     }
 };
 
-/// The groups a DISH socket has joined. The socket changes and asks them; I/O threads take
-/// snapshots for new connections. Thread safety: snapshot() in any thread; all else by the socket
-/// only.
-class group_set final : public core::subscription_source {
+/// The groups a DISH socket has joined.
+class group_set final : public announced_set {
 public:
     using names = std::unordered_set<std::string, name_hash, std::equal_to<>>;
 
@@ -32,21 +29,14 @@ public:
     {
         return names_.find(group) != names_.end();
     }
-    const names& all() const noexcept { return names_; }
 
-    /// Changes the set under the lock: `change(names&)` also tells the connected peers.
-    template <class Change>
-    void change(Change change)
-    {
-        std::lock_guard lock(mutex_);
-        change(names_);
-    }
-
-    void snapshot(std::vector<std::byte>& frames, bool repeated,
-                  const std::function<void()>& then) override;
+    /// False if it is a member already; leave(): if it is none.
+    bool join(std::string_view group);
+    bool leave(std::string_view group);
 
 private:
-    std::mutex mutex_;
+    void append_all(std::vector<std::byte>& frames, bool repeated) const override;
+
     names names_;
 };
 

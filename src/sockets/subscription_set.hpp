@@ -1,34 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/socket_link.hpp"
+#include "sockets/announced_set.hpp"
 #include "sockets/policy/topic_set.hpp"
-
-#include <mutex>
 
 namespace zlink::sockets {
 
-/// The subscriptions of a SUB or XSUB socket. The socket's thread changes and asks them; I/O
-/// threads take snapshots for new connections. Thread safety: snapshot() in any thread; topics()
-/// and changes in the socket's thread only.
-class subscription_set final : public core::subscription_source {
+/// The subscriptions of a SUB or XSUB socket.
+class subscription_set final : public announced_set {
 public:
     /// Only the socket's thread changes the set, so it may look without the lock.
     const topic_set& topics() const noexcept { return topics_; }
 
-    /// Changes the set under the lock: `change(topic_set&)` also tells the connected peers.
-    template <class Change>
-    void change(Change change)
-    {
-        std::lock_guard lock(mutex_);
-        change(topics_);
-    }
-
-    void snapshot(std::vector<std::byte>& frames, bool repeated,
-                  const std::function<void()>& then) override;
+    void subscribe(std::span<const std::byte> topic);
+    /// `always`: peers are told though the topic stays in the set, or was not there.
+    void unsubscribe(std::span<const std::byte> topic, bool always);
 
 private:
-    std::mutex mutex_;
+    void append_all(std::vector<std::byte>& frames, bool repeated) const override;
+
     topic_set topics_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/xsub.hpp"
 
-#include "engine/traffic_commands.hpp"
 #include "sockets/patterns.hpp"
 
 #include <algorithm>
@@ -9,32 +8,6 @@
 #include <zmq.h>
 
 namespace zlink::sockets {
-namespace {
-
-using engine::traffic_command_kind;
-
-/// The body of a SUBSCRIBE or CANCEL command as a frame for a pipe.
-class command_frame {
-public:
-    command_frame(bool subscribe, std::span<const std::byte> topic)
-    {
-        const auto kind =
-            subscribe ? traffic_command_kind::subscribe : traffic_command_kind::cancel;
-        engine::append_traffic_command(bytes_, {kind, topic, 0});
-        engine::zmtp3::frame_header header;
-        engine::zmtp3::decode_header(bytes_.data(), bytes_.size(), header);
-        frame_ = {bytes_.data() + header.header_bytes, header.body_bytes, nullptr,
-                  engine::zmtp3::flag_command};
-    }
-    const core::frame& get() const noexcept { return frame_; }
-
-private:
-    std::vector<std::byte> bytes_;
-    core::frame frame_;
-};
-
-} // namespace
-
 xsub::xsub(core::pattern_host& host, bool filters)
     : options_(host.options()),
       set_(std::make_shared<subscription_set>()),
@@ -47,15 +20,12 @@ void xsub::attach(core::pipe_end& pipe)
     in_.add(pipe);
     pipe.out_index = out_.size();
     out_.push_back(&pipe);
-    if (!pipe.is_inproc)
-        return; // the session tells each new connection
-    set_->topics().for_each([&](std::span<const std::byte> topic, std::size_t) {
-        pipe.write(command_frame(true, topic).get());
-    });
+    set_->add(pipe);
 }
 
 void xsub::peer_closed(core::pipe_end& pipe)
 {
+    set_->remove(pipe);
     if (pipe.out_index >= out_.size() || out_[pipe.out_index] != &pipe)
         return;
     out_.back()->out_index = pipe.out_index;
@@ -72,30 +42,16 @@ void xsub::detach(core::pipe_end& pipe)
     in_.remove(pipe);
 }
 
-void xsub::tell_all(bool subscribe, std::span<const std::byte> topic)
-{
-    const command_frame command(subscribe, topic);
-    for (core::pipe_end* pipe : out_)
-        if (pipe->linked)
-            pipe->write(command.get()); // never dropped: limits are for messages
-}
-
 void xsub::subscribe(std::span<const std::byte> topic)
 {
     if (topic.size() > base::loan::copied_at_once_bytes)
         long_topics_ = true;
-    set_->change([&](topic_set& topics) {
-        topics.add(topic);
-        tell_all(true, topic);
-    });
+    set_->subscribe(topic);
 }
 
 void xsub::unsubscribe(std::span<const std::byte> topic)
 {
-    set_->change([&](topic_set& topics) {
-        if (topics.remove(topic) == topic_set::removal::last || verbose_unsubscribe_)
-            tell_all(false, topic);
-    });
+    set_->unsubscribe(topic, verbose_unsubscribe_);
 }
 
 int xsub::send(const core::frame& part)

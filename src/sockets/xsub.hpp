@@ -42,7 +42,6 @@ protected:
     void unsubscribe(std::span<const std::byte> topic);
 
 private:
-    void tell_all(bool subscribe, std::span<const std::byte> topic);
     bool matches(std::span<const std::byte> first) const noexcept;
     bool matches_all() const noexcept;
     bool find_match(core::frame& part);
