@@ -25,12 +25,19 @@ inline constexpr std::size_t handle_limit = std::size_t{1} << 16;
 /// gate, which is never destroyed. Who gets an object through its gate asks for it again then: it
 /// may have been removed in between.
 ///
+/// An object may belong to another that owns it: that is kept then.
+///
 /// Thread safety: any thread. get() is lock-free; what it returns stays valid until remove().
-template <class Object, class Gate = std::monostate>
+template <class Object, class Gate = std::monostate, class Owner = Object>
 class handle_table {
 public:
     /// Null if the table is full or memory is exhausted (`object` is not kept then).
-    void* add(std::shared_ptr<Object> object, bool shared = false) noexcept
+    void* add(std::shared_ptr<Object> object) noexcept
+    {
+        Object& added = *object;
+        return add(std::move(object), added, false);
+    }
+    void* add(std::shared_ptr<Owner> owner, Object& object, bool shared) noexcept
     {
         try {
             std::unique_ptr<Gate> fresh_gate;
@@ -43,8 +50,8 @@ public:
             if (index == no_slot)
                 return nullptr;
             slot& at = *find(index);
-            at.owner = std::move(object);
-            at.object.store(at.owner.get(), std::memory_order_release);
+            at.owner = std::move(owner);
+            at.object.store(&object, std::memory_order_release);
             if (shared && !at.gate.load(std::memory_order_relaxed))
                 at.gate.store(fresh_gate.release(), std::memory_order_release);
             const std::uint32_t number = at.use * slot_limit + index + (shared ? shared_bit : 0);
@@ -76,7 +83,7 @@ public:
         return at ? at->gate.load(std::memory_order_acquire) : nullptr;
     }
 
-    std::shared_ptr<Object> share(const void* handle) noexcept
+    std::shared_ptr<Owner> share(const void* handle) noexcept
     {
         std::lock_guard lock(mutex_);
         slot* const at = check(handle);
@@ -84,7 +91,7 @@ public:
     }
 
     /// Takes the object out; the handle is invalid from now on.
-    std::shared_ptr<Object> remove(const void* handle) noexcept
+    std::shared_ptr<Owner> remove(const void* handle) noexcept
     {
         std::lock_guard lock(mutex_);
         slot* const at = check(handle);
@@ -117,7 +124,7 @@ private:
         std::atomic<const void*> handle{&none}; ///< the one that is valid now
         std::atomic<Object*> object{nullptr};
         std::atomic<Gate*> gate{nullptr};
-        std::shared_ptr<Object> owner;
+        std::shared_ptr<Owner> owner;
         std::uint32_t use = 0;
         std::uint32_t next_free = no_slot;
     };

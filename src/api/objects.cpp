@@ -23,7 +23,7 @@ int current_error() noexcept
 }
 
 constinit lasting_table<handle_table<core::context>> all_contexts;
-constinit lasting_table<handle_table<socket_object, core::socket_gate>> all_sockets;
+constinit lasting_table<socket_table> all_sockets;
 
 namespace {
 

@@ -20,7 +20,9 @@ struct socket_object {
 };
 
 template <>
-inline constexpr std::size_t handle_limit<socket_object> = std::size_t{1} << 20;
+inline constexpr std::size_t handle_limit<core::socket> = std::size_t{1} << 20;
+
+using socket_table = handle_table<core::socket, core::socket_gate, socket_object>;
 
 /// A table that is there before anything else in the library and is never destroyed: applications
 /// may leave sockets and contexts open until the process ends, and threads of theirs may still be
@@ -42,13 +44,13 @@ bool keep_over_fork() noexcept
 }
 
 extern lasting_table<handle_table<core::context>> all_contexts;
-extern lasting_table<handle_table<socket_object, core::socket_gate>> all_sockets;
+extern lasting_table<socket_table> all_sockets;
 
 inline handle_table<core::context>& contexts() noexcept
 {
     return all_contexts.table;
 }
-inline handle_table<socket_object, core::socket_gate>& sockets() noexcept
+inline socket_table& sockets() noexcept
 {
     return all_sockets.table;
 }
@@ -72,7 +74,7 @@ int current_error() noexcept;
 /// Is it the handle of a socket that many threads use at once?
 inline bool is_shared(const void* handle) noexcept
 {
-    return handle_table<socket_object, core::socket_gate>::is_shared(handle);
+    return socket_table::is_shared(handle);
 }
 
 /// The socket of a handle that belongs to one thread; null if it is none of these.
@@ -80,8 +82,7 @@ inline bool is_shared(const void* handle) noexcept
 {
     if (is_shared(handle)) [[unlikely]]
         return nullptr;
-    socket_object* const object = sockets().get(handle);
-    return object ? object->socket.get() : nullptr;
+    return sockets().get(handle);
 }
 
 /// Runs `body(core::socket&)`, which returns an errno value or 0, and makes an errno value of what
@@ -106,10 +107,10 @@ template <class Body>
     int error = ENOTSOCK;
     {
         const core::socket_gate::turn mine(*gate);
-        if (socket_object* const object = sockets().get(handle)) {
-            error = errno_of(*object->socket, body);
+        if (core::socket* const socket = sockets().get(handle)) {
+            error = errno_of(*socket, body);
             if (error == 0)
-                object->socket->used();
+                socket->used();
         }
     }
     return result(error); // only now: ending the turn may end the socket
@@ -123,10 +124,10 @@ template <class Body>
 {
     if (is_shared(handle)) [[unlikely]]
         return with_shared_socket(handle, body);
-    socket_object* const object = sockets().get(handle);
-    if (!object) [[unlikely]]
+    core::socket* const socket = sockets().get(handle);
+    if (!socket) [[unlikely]]
         return fail(ENOTSOCK);
-    return result(errno_of(*object->socket, body));
+    return result(errno_of(*socket, body));
 }
 
 /// As with_socket(), with ETERM if the context is being terminated: that comes before what is wrong
@@ -142,10 +143,8 @@ int with_usable_socket(void* handle, Body body) noexcept
 inline core::socket* socket_to_wait_for(const void* handle,
                                         std::vector<std::shared_ptr<socket_object>>& kept)
 {
-    if (!is_shared(handle)) {
-        socket_object* const object = sockets().get(handle);
-        return object ? object->socket.get() : nullptr;
-    }
+    if (!is_shared(handle))
+        return sockets().get(handle);
     kept.push_back(sockets().share(handle));
     return kept.back() ? kept.back()->socket.get() : nullptr;
 }

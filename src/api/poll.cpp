@@ -23,10 +23,9 @@ std::optional<int> look_first(zmq_pollitem_t* items, int nitems, bool only_once)
     for (int i = 0; i < nitems; ++i) {
         if (!items[i].socket || is_shared(items[i].socket))
             return {};
-        socket_object* const object = sockets().get(items[i].socket);
-        if (!object)
+        polled[i] = sockets().get(items[i].socket);
+        if (!polled[i])
             return fail(ENOTSOCK);
-        polled[i] = object->socket.get();
     }
     int ready = 0;
     for (int i = 0; i < nitems; ++i) {

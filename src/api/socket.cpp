@@ -71,7 +71,7 @@ void* zmq_socket(void* context, int type)
             return nullptr;
         }
         const auto object = std::make_shared<socket_object>(socket_object{opened, owner});
-        if (void* handle = sockets().add(object, opened->thread_safe())) {
+        if (void* handle = sockets().add(object, *opened, opened->thread_safe())) {
             if (is_shared(handle)) {
                 core::socket_gate& gate = *sockets().gate(handle);
                 const core::socket_gate::turn mine(gate); // the socket before it may be closing

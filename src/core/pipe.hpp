@@ -3,6 +3,7 @@
 
 #include "base/flow.hpp"
 #include "base/mailbox.hpp"
+#include "base/short_bytes.hpp"
 #include "base/stall_wait.hpp"
 #include "core/fan_out_log.hpp"
 #include "core/frame.hpp"
@@ -260,6 +261,13 @@ public:
     bool has_unread_output() const noexcept
     {
         return out_->flow.waiting() != 0 || out_->newest.filled();
+    }
+
+    /// Is this the routing id of the peer?
+    bool is_named(std::string_view id) const noexcept
+    {
+        return id.size() == routing_id.size() &&
+               base::same_bytes(id.data(), routing_id.data(), id.size());
     }
 
     // --- for the pattern that owns the pipe

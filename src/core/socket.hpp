@@ -51,8 +51,12 @@ public:
     {
         if (box_->has_mail()) [[unlikely]]
             return false;
-        if (shortcuts_.target && !more)
-            return shortcuts_.target->put(data, size);
+        if (shortcuts_.target) {
+            if (shortcuts_.addressed)
+                return put_addressed(data, size, more);
+            if (!more)
+                return shortcuts_.target->put(data, size);
+        }
         return put_by_pattern(data, size, more);
     }
     /// send() to a group, as far as the type has groups.
@@ -90,11 +94,10 @@ public:
         if (box_->has_mail()) [[unlikely]]
             return {};
         if (shortcuts_.source) {
-            if (const taken_part part = shortcuts_.source->take_last(most)) [[likely]] {
-                more_ = false;
-                ++received_;
-                return part;
-            }
+            if (shortcuts_.addressed)
+                return take_addressed(most);
+            if (const taken_part part = shortcuts_.source->take_last(most)) [[likely]]
+                return note_taken(part);
         }
         return take_by_pattern(most);
     }
@@ -214,6 +217,7 @@ private:
     struct shortcuts {
         pipe_end* target = nullptr; ///< see pattern::only_target()
         pipe_end* source = nullptr; ///< see pattern::only_source()
+        bool addressed = false;     ///< both go on with the pattern's addressed_progress
         bool asked_for_target = false;
         bool asked_for_source = false;
     };
@@ -222,27 +226,68 @@ private:
     {
         if (box_->interrupted() || !pattern_->put(data, size, more))
             return false;
-        if (!shortcuts_.asked_for_target) [[unlikely]] {
+        if (!more && !shortcuts_.asked_for_target) [[unlikely]] {
             shortcuts_.asked_for_target = true;
-            shortcuts_.target = more ? nullptr : pattern_->only_target();
+            shortcuts_.target = pattern_->only_target();
+            shortcuts_.addressed = pattern_->addressed().addressed;
         }
         return true;
+    }
+    bool put_addressed(const std::byte* data, std::size_t size, bool more) noexcept
+    {
+        addressed_progress& at = pattern_->addressed();
+        pipe_end* const to = shortcuts_.target;
+        if (at.in_body == more)
+            return put_by_pattern(data, size, more);
+        if (more) {
+            if (!to->is_named(text_of(data, size)) || !to->has_room_at_hand())
+                return put_by_pattern(data, size, more);
+            at.to = to;
+        } else if (at.to != to || !to->put_last(data, size)) {
+            return put_by_pattern(data, size, more);
+        }
+        at.in_body = more;
+        return true;
+    }
+    taken_part take_addressed(std::size_t most) noexcept
+    {
+        addressed_progress& at = pattern_->addressed();
+        pipe_end* const from = shortcuts_.source;
+        if (!at.id_given) {
+            if (!from->can_take() || from->routing_id.size() > most)
+                return take_by_pattern(most);
+            at.id_given = true;
+            const frame id = frame_of(from->routing_id, true);
+            return note_taken({id.data, id.size, true});
+        }
+        const taken_part part = from->take_last(most);
+        if (!part)
+            return take_by_pattern(most);
+        at.id_given = false;
+        return note_taken(part);
+    }
+    taken_part note_taken(const taken_part& part) noexcept
+    {
+        more_ = part.more();
+        ++received_;
+        return part;
     }
     taken_part take_by_pattern(std::size_t most) noexcept
     {
         if (box_->interrupted())
             return {};
+        const bool is_id = pattern_->addressed().addressed && !pattern_->addressed().id_given;
         const taken_part part = pattern_->take(most);
-        if (!part)
-            return part;
-        more_ = part.more();
-        ++received_;
-        if (more_)
+        if (!part || is_id)
+            return part ? note_taken(part) : part;
+        if (part.more()) {
             shortcuts_.source = nullptr; // and no other while messages have several parts
-        else if (!shortcuts_.asked_for_source)
+        } else if (!shortcuts_.asked_for_source) {
             shortcuts_.source = pattern_->only_source();
+            shortcuts_.addressed = pattern_->addressed().addressed;
+        }
         shortcuts_.asked_for_source = true;
-        return part;
+        return note_taken(part);
     }
 
     int after_operation(int result)

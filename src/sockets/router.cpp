@@ -15,7 +15,9 @@ namespace {
 /// Addresses its peers by routing id: the first part of every message.
 class router final : public core::pattern {
 public:
-    explicit router(core::pattern_host& host) : host_(host), in_(host) {}
+    explicit router(core::pattern_host& host)
+        : host_(host), in_(host, addressed_), to_(addressed_.to), in_body_(addressed_.in_body)
+    {}
 
     void attach(core::pipe_end& pipe) override
     {
@@ -85,6 +87,9 @@ public:
         in_body_ = more;
         return true;
     }
+
+    core::pipe_end* only_target() noexcept override { return raw_ ? nullptr : peers_.last_found(); }
+    core::pipe_end* only_source() noexcept override { return in_.only(); }
 
     int receive(core::frame& part) override { return in_.receive(part); }
     core::taken_part take(std::size_t most) noexcept override { return in_.take(most); }
@@ -189,8 +194,8 @@ private:
     core::pattern_host& host_;
     addressed_queue in_;
     peer_table peers_;
-    core::pipe_end* to_ = nullptr; ///< of the message being sent; null = dropped
-    bool in_body_ = false;
+    core::pipe_end*& to_; ///< of the message being sent; null = dropped
+    bool& in_body_;
     bool mandatory_ = false;
     bool raw_ = false; ///< plain bytes instead of messages
     bool handover_ = false;

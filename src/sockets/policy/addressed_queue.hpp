@@ -10,7 +10,11 @@ namespace zlink::sockets {
 /// Receives whole messages from readable pipes in turn, each behind a part that names its pipe.
 class addressed_queue {
 public:
-    explicit addressed_queue(core::pattern_host& host) : in_(host) {}
+    addressed_queue(core::pattern_host& host, core::addressed_progress& progress)
+        : in_(host), id_given_(progress.id_given)
+    {
+        progress.addressed = true;
+    }
 
     void add(core::pipe_end& pipe) { in_.add(pipe); }
     /// The pipe has become readable.
@@ -66,12 +70,14 @@ public:
         core::frame part;
         return in_.peek(part) != nullptr;
     }
+    /// The pipe that all comes from, between two messages; null if there are others.
+    core::pipe_end* only() const noexcept { return in_.only(); }
     /// The pipe of the part given last.
     core::pipe_end* last() const noexcept { return in_.last(); }
 
 private:
     fair_queue in_;
-    bool id_given_ = false; ///< the part that comes next is one of the message itself
+    bool& id_given_; ///< the part that comes next is one of the message itself
 };
 
 } // namespace zlink::sockets

@@ -31,10 +31,12 @@ public:
 
     bool contains(std::string_view id) const noexcept { return peers_.contains(id); }
 
-    /// The peer that was found last, if it is this one.
+    /// The peer that was found last; null if it is no more.
+    core::pipe_end* last_found() const noexcept { return last_; }
+    /// The same, if it is this one.
     core::pipe_end* last_found(std::string_view id) const noexcept
     {
-        return last_ && last_->routing_id == id ? last_ : nullptr;
+        return last_ && last_->is_named(id) ? last_ : nullptr;
     }
 
     core::pipe_end* find(std::string_view id) noexcept
