@@ -50,7 +50,25 @@ public:
     /// Replaces the content by a received part: shared if it can be, else copied. False if memory
     /// is exhausted: nothing has changed then.
     bool replace(const core::frame& part) noexcept;
-    /// So large a part replace() takes without fail, once.
+    /// The same with a copy of a part of certain_bytes() at most: never fails.
+    void replace_small(const core::taken_part& part) noexcept
+    {
+        const std::size_t bytes = part.size();
+        base::buffer* const owner =
+            bytes > inline_bytes ? base::allocate_buffer(bytes) : nullptr;
+        close();
+        init_empty();
+        std::byte* to = inlined_;
+        if (owner) {
+            to = owner->data;
+            set_outside(counted, {to, bytes, owner});
+        } else {
+            inlined_size_ = static_cast<std::uint8_t>(bytes);
+        }
+        std::memcpy(to, part.data(), bytes);
+        more_ = part.more();
+    }
+    /// So large a part replace_small() takes, once.
     static std::size_t certain_bytes() noexcept
     {
         return std::max(inline_bytes, base::certain_bytes());

@@ -128,7 +128,7 @@ bool take_message(core::socket& from, message& into) noexcept
     const core::taken_part part = from.take(message::certain_bytes());
     if (!part)
         return false;
-    into.replace(core::frame_of(core::text_of(part.data(), part.size()), part.more()));
+    into.replace_small(part);
     into.set_properties(from.share_source_metadata());
     return true;
 }

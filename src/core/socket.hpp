@@ -111,7 +111,8 @@ public:
     /// may be null.
     const metadata* share_source_metadata() const noexcept
     {
-        return pattern_->share_source_metadata();
+        return shortcuts_.source ? shortcuts_.source->share_properties()
+                                 : pattern_->share_source_metadata();
     }
     /// By which it can be sent to, as far as the type numbers its peers: else 0.
     std::uint32_t source_id() const noexcept
