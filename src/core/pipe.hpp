@@ -159,10 +159,15 @@ public:
     {
         return has_room_at_hand() && put_last(data, size);
     }
-    /// The same for the last part of a message for which there was room.
+    /// The same for any part, with `more` to follow or not, of a message for which there was room.
+    bool put_part(const std::byte* data, std::size_t size, bool more) noexcept
+    {
+        return size < small_body_bytes && !writes_otherwise() &&
+               try_to_write_small(data, size, more ? engine::zmtp3::flag_more : std::uint8_t{0});
+    }
     bool put_last(const std::byte* data, std::size_t size) noexcept
     {
-        return size < small_body_bytes && !writes_otherwise() && write_small(data, size, 0);
+        return put_part(data, size, false);
     }
     /// Writes a whole message that lies in a log already.
     bool write_logged(const fan_out_log::entry& message) noexcept
@@ -329,9 +334,13 @@ private:
     bool write_any(const frame& part) noexcept;
     bool write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
     {
+        return try_to_write_small(data, size, flags) || give_up_message();
+    }
+    bool try_to_write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
+    {
         std::byte* const at = out_->queue.reserve(engine::zmtp3::long_header_bytes + size);
         if (!at) [[unlikely]]
-            return give_up_message();
+            return false;
         const std::size_t header_bytes = engine::zmtp3::encode_header(at, flags, size);
         if (size) // memcpy must not see null
             std::memcpy(at + header_bytes, data, size);

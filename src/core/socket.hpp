@@ -227,7 +227,10 @@ private:
     {
         if (box_->interrupted() || !pattern_->put(data, size, more))
             return false;
-        if (!more && !shortcuts_.asked_for_target) [[unlikely]] {
+        if (more) {
+            if (!shortcuts_.addressed)
+                shortcuts_.target = nullptr; // a message was begun, of which only the pattern knows
+        } else if (!shortcuts_.asked_for_target) [[unlikely]] {
             shortcuts_.asked_for_target = true;
             shortcuts_.target = pattern_->only_target();
             shortcuts_.addressed = pattern_->addressed().addressed;

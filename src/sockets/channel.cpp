@@ -11,6 +11,10 @@ public:
     using pair::pair;
 
     int send(const core::frame& part) override { return part.more() ? EINVAL : pair::send(part); }
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
+    {
+        return !more && pair::put(data, size, false);
+    }
 
     int receive(core::frame& part) override
     {

@@ -17,7 +17,7 @@ public:
     int receive(core::frame& part) override { return peek_single(in_, part) ? 0 : EAGAIN; }
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return !more && out_.put(data, size);
+        return !more && out_.put(data, size, false);
     }
     core::taken_part take(std::size_t most) noexcept override { return take_single(in_, most); }
     bool can_receive() override

@@ -23,7 +23,7 @@ public:
     int receive(core::frame& part) override { return in_.peek(part) ? 0 : EAGAIN; }
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return !more && out_.put(data, size);
+        return out_.put(data, size, more);
     }
     core::taken_part take(std::size_t most) noexcept override { return in_.take(most); }
     bool passes_bodies_on() const noexcept override { return true; }

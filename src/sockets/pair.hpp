@@ -64,7 +64,11 @@ public:
 
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return !more && peer_ && !in_message_ && !dropping_ && peer_->put(data, size);
+        if (!peer_ || dropping_ || !(in_message_ || peer_->has_room_at_hand()) ||
+            !peer_->put_part(data, size, more))
+            return false;
+        in_message_ = more;
+        return true;
     }
     core::pipe_end* only_target() noexcept override
     {

@@ -20,7 +20,7 @@ public:
     int send(const core::frame& part) override { return out_.send(part); }
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        return !more && out_.put(data, size);
+        return out_.put(data, size, more);
     }
     core::pipe_end* only_target() noexcept override { return out_.only(); }
     int receive(core::frame&) override { return ENOTSUP; }

@@ -72,17 +72,15 @@ public:
 
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        if (in_body_ == more)
-            return false;
-        if (more) {
-            core::pipe_end* const peer = peers_.last_found(core::text_of(data, size));
+        if (in_body_) {
+            if (raw_ || !to_ || !to_->put_part(data, size, more))
+                return false;
+        } else {
+            core::pipe_end* const peer =
+                more ? peers_.last_found(core::text_of(data, size)) : nullptr;
             if (!peer || !peer->has_room_at_hand())
                 return false;
             to_ = peer;
-        } else {
-            if (raw_ || !to_ || !to_->put_last(data, size))
-                return false;
-            to_ = nullptr;
         }
         in_body_ = more;
         return true;

@@ -9,6 +9,10 @@ namespace {
 class scatter final : public push {
 public:
     int send(const core::frame& part) override { return part.more() ? EINVAL : push::send(part); }
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
+    {
+        return !more && push::put(data, size, false);
+    }
 };
 
 } // namespace

@@ -231,10 +231,28 @@ int xpub::send(const core::frame& part)
 // To the only subscriber there is.
 bool xpub::put(const std::byte* data, std::size_t size, bool more) noexcept
 {
-    if (more || pipes_.size() != 1 || in_send_ || send_to_last_ || options_.invert_matching)
+    if (pipes_.size() != 1 || send_to_last_ || options_.invert_matching)
         return false;
-    core::pipe_end* const wanting = only_addressee({data, size});
-    return !wanting || wanting->put(data, size);
+    core::pipe_end* wanting = nullptr;
+    if (in_send_) {
+        if (chosen_.size() > 1)
+            return false;
+        wanting = chosen_.empty() ? nullptr : chosen_.front();
+    } else {
+        if (more && chosen_.capacity() == 0)
+            return false; // no memory to remember whom it goes to
+        wanting = only_addressee({data, size});
+        if (wanting && !wanting->has_room_at_hand())
+            return false;
+    }
+    if (wanting && !wanting->put_part(data, size, more))
+        return false;
+    if (more && !in_send_ && wanting)
+        chosen_.push_back(wanting);
+    if (!more)
+        chosen_.clear();
+    in_send_ = more;
+    return true;
 }
 
 // Of the only subscriber: does it want the message?

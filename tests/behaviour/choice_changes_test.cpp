@@ -138,6 +138,61 @@ TEST_P(ChoiceChanges, a_publisher_sends_to_the_subscriber_that_comes_later_too)
     }
 }
 
+TEST_P(ChoiceChanges, the_first_part_decides_who_gets_the_others)
+{
+    test_socket publisher(context_, ZMQ_XPUB);
+    test_socket subscriber(context_, ZMQ_SUB);
+    subscriber.set(ZMQ_SUBSCRIBE, "a");
+    const std::string address = publisher.bind_and_resolve(fresh_bind_address(GetParam()));
+    subscriber.connect(address);
+    ASSERT_EQ("\1a", publisher.recv());
+    for (int count = 0; count < a_while; ++count) {
+        publisher.send_parts({"a", "b", ""});
+        publisher.send_parts({"b", "a", "a"});
+        publisher.send("a");
+    }
+    for (int count = 0; count < a_while; ++count) {
+        ASSERT_EQ((parts{"a", "b", ""}), subscriber.recv_parts());
+        ASSERT_EQ((parts{"a"}), subscriber.recv_parts());
+    }
+    // Who subscribes in the middle of a message gets the next one.
+    publisher.send("a", ZMQ_SNDMORE);
+    test_socket other(context_, ZMQ_SUB);
+    other.set(ZMQ_SUBSCRIBE, "");
+    other.connect(address);
+    ASSERT_EQ(std::string("\1", 1), publisher.recv());
+    publisher.send("rest");
+    publisher.send_parts({"a", "next"});
+    EXPECT_EQ((parts{"a", "rest"}), subscriber.recv_parts());
+    EXPECT_EQ((parts{"a", "next"}), subscriber.recv_parts());
+    EXPECT_EQ((parts{"a", "next"}), other.recv_parts());
+}
+
+TEST_P(ChoiceChanges, the_rest_of_what_a_subscriber_has_left_goes_to_nobody)
+{
+    test_socket publisher(context_, ZMQ_XPUB);
+    const std::string address = publisher.bind_and_resolve(fresh_bind_address(GetParam()));
+    {
+        test_socket leaves(context_, ZMQ_SUB);
+        leaves.set(ZMQ_SUBSCRIBE, "");
+        leaves.connect(address);
+        ASSERT_EQ(std::string("\1", 1), publisher.recv());
+        talk(publisher, leaves);
+        publisher.send_parts({"two", "parts"});
+        ASSERT_EQ((parts{"two", "parts"}), leaves.recv_parts());
+        publisher.send("begun", ZMQ_SNDMORE);
+    }
+    ASSERT_EQ(std::string("\0", 1), publisher.recv());
+    test_socket other(context_, ZMQ_SUB);
+    other.set(ZMQ_SUBSCRIBE, "");
+    other.connect(address);
+    ASSERT_EQ(std::string("\1", 1), publisher.recv());
+    publisher.send("goes on", ZMQ_SNDMORE);
+    publisher.send("rest");
+    publisher.send_parts({"two", "parts"});
+    EXPECT_EQ((parts{"two", "parts"}), other.recv_parts());
+}
+
 TEST_P(ChoiceChanges, calls_answer_that_the_context_ends)
 {
     test_socket left(context_, ZMQ_PAIR);

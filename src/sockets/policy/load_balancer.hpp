@@ -58,15 +58,25 @@ public:
         return 0;
     }
 
-    /// send() for a message of one part, if nothing is in its way; false if send() has to look.
-    bool put(const std::byte* data, std::size_t size) noexcept
+    /// send() for a small part, if nothing is in its way; false if send() has to look.
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept
     {
-        if (target_ || dropping_ || turns_.none_active())
+        core::pipe_end* pipe = target_;
+        if (!pipe) {
+            if (dropping_ || turns_.none_active())
+                return false;
+            pipe = turns_.current();
+            if (!pipe->has_room_at_hand())
+                return false;
+        }
+        if (!pipe->put_part(data, size, more))
             return false;
-        core::pipe_end* const pipe = turns_.current();
-        if (!pipe->put(data, size))
-            return false;
-        turns_.next_after(*pipe);
+        if (more) {
+            target_ = pipe;
+        } else {
+            target_ = nullptr;
+            turns_.next_after(*pipe);
+        }
         return true;
     }
 
