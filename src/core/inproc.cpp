@@ -84,6 +84,8 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     near->connected_side = true;
     near->endpoint = far->endpoint = "inproc://" + name;
     near->is_inproc = far->is_inproc = true;
+    near->pace_reading();
+    far->pace_reading();
     near->linked = far->linked = true;
     far->set_peer(describe(*connector.options));
     greet(*near, *connector.options);

@@ -285,6 +285,8 @@ bool pipe_end::peek(frame& part) noexcept
             give_part(part);
         return true;
     }
+    if (pace_ && queue.read_begin() == queue.read_end() && pace_->wants_break(in_->flow.taken()))
+        base::reading_pace::take_breaks([&] { return queue.load(); });
     while (!queue.load()) {
         if (in_->newest.filled())
             return peek_newest(part);

@@ -3,6 +3,7 @@
 
 #include "base/flow.hpp"
 #include "base/mailbox.hpp"
+#include "base/reading_pace.hpp"
 #include "base/short_bytes.hpp"
 #include "base/stall_wait.hpp"
 #include "core/fan_out_log.hpp"
@@ -112,6 +113,8 @@ public:
         out_conflates_ = out;
         in_conflates_ = in;
     }
+    /// Who writes what is read here is another thread of the application: reading is paced by it.
+    void pace_reading() { pace_ = std::make_unique<base::reading_pace>(); }
     /// What is written are plain bytes: messages without frame headers, whose borders nobody needs.
     /// Before the first message.
     void write_plain_bytes() noexcept { out_is_plain_ = true; }
@@ -428,6 +431,8 @@ private:
 
     std::mutex peer_mutex_;
     peer_info peer_;
+
+    std::unique_ptr<base::reading_pace> pace_; ///< if the writer is a thread of the application
 };
 
 } // namespace zlink::core
