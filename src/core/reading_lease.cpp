@@ -10,6 +10,8 @@ namespace {
 constexpr std::chrono::milliseconds watch_interval{10};
 // What the socket's thread reads in one go leaves its cache again if it is much more.
 constexpr std::size_t read_ahead_bytes = 256 * 1024;
+// With fewer bytes the call takes more than the copy.
+constexpr std::size_t fewest_timed_bytes = 16 * 1024;
 
 } // namespace
 
@@ -41,7 +43,7 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
     if (reader_ != reader::lent)
         return {};
     const unsigned reads_before = reads_;
-    if (!in_->reads_outside())
+    if (!in_->reads_outside() && place_.outside())
         in_->offer_memory(memory);
     const read_end end = read_directly();
     const auto body = in_->take_outside_body();
@@ -101,7 +103,7 @@ reading_lease::read_end reading_lease::read_directly() noexcept
         if (count == 0)
             break; // the I/O thread will find the same
         const std::size_t offered = transport::total_bytes(space, count);
-        const auto result = from_->read_some(space, count);
+        const auto result = read_timed(space, count, offered);
         if (result.would_block())
             end = read_end::dry;
         if (result.error || result.bytes == 0)
@@ -122,6 +124,19 @@ reading_lease::read_end reading_lease::read_directly() noexcept
     }
     reading_directly_ = false;
     return end;
+}
+
+transport::io_result reading_lease::read_timed(const iovec* space, int count,
+                                               std::size_t offered) noexcept
+{
+    if (offered < body_place::fewest_bytes)
+        return from_->read_some(space, count);
+    const bool outside = in_->reads_outside();
+    const auto begin = base::steady_clock::now();
+    const auto result = from_->read_some(space, count);
+    if (result.bytes >= fewest_timed_bytes)
+        place_.note(outside, result.bytes, base::steady_clock::now() - begin);
+    return result;
 }
 
 bool reading_lease::keep_for_later(std::span<const std::byte> command)

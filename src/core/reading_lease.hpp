@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/body_place.hpp"
 #include "core/pipe.hpp"
 #include "engine/decoder.hpp"
 #include "transport/stream.hpp"
@@ -101,12 +102,14 @@ private:
     };
     void hand_over(engine::decoder& in, transport::stream& from, reader to);
     read_end read_directly() noexcept;
+    transport::io_result read_timed(const iovec* space, int count, std::size_t offered) noexcept;
     void end_direct_reading() noexcept;
     bool was_used();
 
     // under the mutex
     std::mutex mutex_;
     reader reader_ = reader::io_thread;
+    body_place place_;
     unsigned reads_ = 0; ///< that found something, since the last look
     bool watch_asked_ = false;
 
