@@ -39,15 +39,9 @@ engine::encoding subscription_relay::begin(engine::write_batch& opening,
         pipe.linked = true;
         announce();
     });
-    std::span<const std::byte> left(commands);
-    zmtp3::frame_header header;
-    while (zmtp3::decode_header(left.data(), left.size(), header)) {
-        translate(opening,
-                  {header.flags, left.subspan(header.header_bytes, header.body_bytes), nullptr,
-                   stale_before_},
-                  this);
-        left = left.subspan(header.header_bytes + header.body_bytes);
-    }
+    zmtp3::for_each_frame(commands, [&](std::uint8_t flags, std::span<const std::byte> body) {
+        translate(opening, {flags, body, nullptr, stale_before_}, this);
+    });
     return {.translate = &subscription_relay::translate, .context = this, .batches = false};
 }
 

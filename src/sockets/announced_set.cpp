@@ -9,12 +9,9 @@ namespace {
 // Command frames are written to a pipe one by one, and never dropped: limits are for messages.
 void write_all(core::pipe_end& pipe, std::span<const std::byte> frames)
 {
-    engine::zmtp3::frame_header header;
-    while (engine::zmtp3::decode_header(frames.data(), frames.size(), header)) {
-        pipe.write({frames.data() + header.header_bytes, header.body_bytes, nullptr,
-                    engine::zmtp3::flag_command});
-        frames = frames.subspan(header.header_bytes + header.body_bytes);
-    }
+    engine::zmtp3::for_each_frame(frames, [&](std::uint8_t, std::span<const std::byte> body) {
+        pipe.write({body.data(), body.size(), nullptr, engine::zmtp3::flag_command});
+    });
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 #include <boost/endian/conversion.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 /// Frame headers of ZMTP 2.0, 3.0 and 3.1: flags (1 byte), body size (1 or 8 bytes, big-endian),
 /// body.
@@ -60,6 +61,17 @@ inline bool decode_header(const std::byte* p, std::size_t available, frame_heade
     }
     header = {flags, static_cast<std::uint8_t>(long_header_bytes), load_size(p + 1)};
     return true;
+}
+
+/// Calls `visit(flags, body)` for each of the whole frames that `frames` consists of.
+template <class Visit>
+void for_each_frame(std::span<const std::byte> frames, Visit visit)
+{
+    frame_header header;
+    while (decode_header(frames.data(), frames.size(), header)) {
+        visit(header.flags, frames.subspan(header.header_bytes, header.body_bytes));
+        frames = frames.subspan(header.header_bytes + header.body_bytes);
+    }
 }
 
 /// Writes a header in the LONG form, which may be used for any size, and returns its size, 9.
