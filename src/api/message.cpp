@@ -56,30 +56,19 @@ void message::init_constant(const void* data, std::size_t bytes) noexcept
 
 bool message::replace(const core::frame& part) noexcept
 {
-    base::buffer* owner = nullptr;
-    const std::byte* data = part.data;
-    if (part.size > inline_bytes) {
-        if (part.owner) {
-            part.owner->add_reference();
-            owner = part.owner;
-        } else {
-            owner = base::allocate_buffer(part.size);
-            if (!owner)
-                return false;
-            std::memcpy(owner->data, data, part.size);
-            data = owner->data;
-        }
+    const bool outside = part.size > inline_bytes;
+    if (outside && part.owner) {
+        part.owner->add_reference();
+        close();
+        init_empty();
+        set_outside(counted, {const_cast<std::byte*>(part.data), part.size, part.owner});
+        more_ = part.more();
+        return true;
     }
-    close();
-    init_empty();
-    if (owner) {
-        set_outside(counted, {const_cast<std::byte*>(data), part.size, owner});
-    } else {
-        inlined_size_ = static_cast<std::uint8_t>(part.size);
-        if (part.size)
-            std::memcpy(inlined_, data, part.size);
-    }
-    more_ = part.more();
+    base::buffer* const block = outside ? base::allocate_buffer(part.size) : nullptr;
+    if (outside && !block)
+        return false;
+    hold_copy(block, part.data, part.size, part.more());
     return true;
 }
 

@@ -54,19 +54,8 @@ public:
     void replace_small(const core::taken_part& part) noexcept
     {
         const std::size_t bytes = part.size();
-        base::buffer* const owner =
-            bytes > inline_bytes ? base::allocate_buffer(bytes) : nullptr;
-        close();
-        init_empty();
-        std::byte* to = inlined_;
-        if (owner) {
-            to = owner->data;
-            set_outside(counted, {to, bytes, owner});
-        } else {
-            inlined_size_ = static_cast<std::uint8_t>(bytes);
-        }
-        std::memcpy(to, part.data(), bytes);
-        more_ = part.more();
+        hold_copy(bytes > inline_bytes ? base::allocate_buffer(bytes) : nullptr, part.data(), bytes,
+                  part.more());
     }
     /// So large a part replace_small() takes, once.
     static std::size_t certain_bytes() noexcept
@@ -146,6 +135,23 @@ private:
         base::buffer* block;
         std::memcpy(&block, group_ + group_block_at, sizeof block);
         return block;
+    }
+    // In the block, to which the message takes over a reference, or without one in itself.
+    void hold_copy(base::buffer* block, const std::byte* data, std::size_t bytes,
+                   bool more) noexcept
+    {
+        close();
+        init_empty();
+        std::byte* to = inlined_;
+        if (block) {
+            to = block->data;
+            set_outside(counted, {to, bytes, block});
+        } else {
+            inlined_size_ = static_cast<std::uint8_t>(bytes);
+        }
+        if (bytes) // memcpy must not see null
+            std::memcpy(to, data, bytes);
+        more_ = more;
     }
     void drop_group() noexcept;
     void close_outside() noexcept;
