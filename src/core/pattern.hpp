@@ -27,10 +27,10 @@ public:
 /// pattern and socket together, as the socket may do such a part by itself, see
 /// pattern::only_target().
 struct addressed_progress {
-    pipe_end* to = nullptr;  ///< of the message being sent; null if it is dropped
-    bool in_body = false;    ///< the part to be sent next is one of the message itself
-    bool id_given = false;   ///< the part to be received next is one of the message itself
-    bool addressed = false;  ///< there are such parts: never changes
+    pipe_end* to = nullptr; ///< of the message being sent; null if it is dropped
+    bool in_body = false;   ///< the part to be sent next is one of the message itself
+    bool id_given = false;  ///< the part to be received next is one of the message itself
+    bool addressed = false; ///< there are such parts: never changes
 };
 
 /// The routing rules of one socket type. All functions are called in the socket's thread, one at a
@@ -68,11 +68,12 @@ public:
     virtual taken_part take(std::size_t most) noexcept;
     /// The pipe that put() writes each message of one part to, and the one that take() takes each
     /// part from that ends a message: while nothing but these two is called, the socket may do
-    /// without the pattern. If there is addressed(), such a message is behind a part that is the
-    /// pipe's routing id. Null if there is more to it. Asked right after such a put() or take().
+    /// without the pattern. If it is addressed (progress()), such a message is behind a part that
+    /// is the pipe's routing id. Null if there is more to it. Asked right after such a put() or
+    /// take().
     virtual pipe_end* only_target() noexcept { return nullptr; }
     virtual pipe_end* only_source() noexcept { return nullptr; }
-    addressed_progress& addressed() noexcept { return addressed_; }
+    addressed_progress& progress() noexcept { return progress_; }
     /// The part given last was used.
     virtual void received() = 0;
     /// Does receive() give parts as they come, without a look at more than their first
@@ -117,7 +118,7 @@ public:
     virtual int default_linger_ms() const noexcept { return -1; }
 
 protected:
-    addressed_progress addressed_;
+    addressed_progress progress_;
 };
 
 /// A socket type as the composition root lists it.

@@ -233,13 +233,13 @@ private:
         } else if (!shortcuts_.asked_for_target) [[unlikely]] {
             shortcuts_.asked_for_target = true;
             shortcuts_.target = pattern_->only_target();
-            shortcuts_.addressed = pattern_->addressed().addressed;
+            shortcuts_.addressed = pattern_->progress().addressed;
         }
         return true;
     }
     bool put_addressed(const std::byte* data, std::size_t size, bool more) noexcept
     {
-        addressed_progress& at = pattern_->addressed();
+        addressed_progress& at = pattern_->progress();
         pipe_end* const to = shortcuts_.target;
         if (at.in_body == more)
             return put_by_pattern(data, size, more);
@@ -255,7 +255,7 @@ private:
     }
     taken_part take_addressed(std::size_t most) noexcept
     {
-        addressed_progress& at = pattern_->addressed();
+        addressed_progress& at = pattern_->progress();
         pipe_end* const from = shortcuts_.source;
         if (!at.id_given) {
             if (!from->can_take() || from->routing_id.size() > most)
@@ -280,7 +280,7 @@ private:
     {
         if (box_->interrupted())
             return {};
-        const bool is_id = pattern_->addressed().addressed && !pattern_->addressed().id_given;
+        const bool is_id = pattern_->progress().addressed && !pattern_->progress().id_given;
         const taken_part part = pattern_->take(most);
         if (!part || is_id)
             return part ? note_taken(part) : part;
@@ -288,7 +288,7 @@ private:
             shortcuts_.source = nullptr; // and no other while messages have several parts
         } else if (!shortcuts_.asked_for_source) {
             shortcuts_.source = pattern_->only_source();
-            shortcuts_.addressed = pattern_->addressed().addressed;
+            shortcuts_.addressed = pattern_->progress().addressed;
         }
         shortcuts_.asked_for_source = true;
         return note_taken(part);

@@ -15,9 +15,7 @@ namespace {
 /// Addresses its peers by routing id: the first part of every message.
 class router final : public core::pattern {
 public:
-    explicit router(core::pattern_host& host)
-        : host_(host), in_(host, addressed_), to_(addressed_.to), in_body_(addressed_.in_body)
-    {}
+    explicit router(core::pattern_host& host) : host_(host), in_(host, progress_) {}
 
     void attach(core::pipe_end& pipe) override
     {
@@ -54,35 +52,35 @@ public:
 
     int send(const core::frame& part) override
     {
-        if (!in_body_)
+        if (!progress_.in_body)
             return begin_message(part);
         if (raw_) [[unlikely]]
             return send_chunk(part);
         const bool more = part.more();
-        if (to_ && !to_->write(part)) {
-            to_ = nullptr;
-            in_body_ = false;
+        if (progress_.to && !progress_.to->write(part)) {
+            progress_.to = nullptr;
+            progress_.in_body = false;
             return ENOMEM;
         }
-        in_body_ = more;
+        progress_.in_body = more;
         if (!more)
-            to_ = nullptr;
+            progress_.to = nullptr;
         return 0;
     }
 
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        if (in_body_) {
-            if (raw_ || !to_ || !to_->put_part(data, size, more))
+        if (progress_.in_body) {
+            if (raw_ || !progress_.to || !progress_.to->put_part(data, size, more))
                 return false;
         } else {
             core::pipe_end* const peer =
                 more ? peers_.last_found(core::text_of(data, size)) : nullptr;
             if (!peer || !peer->has_room_at_hand())
                 return false;
-            to_ = peer;
+            progress_.to = peer;
         }
-        in_body_ = more;
+        progress_.in_body = more;
         return true;
     }
 
@@ -146,25 +144,25 @@ private:
     {
         if (!part.more())
             return 0; // an address without a message
-        to_ = nullptr;
+        progress_.to = nullptr;
         core::pipe_end* const peer = peers_.find(part.text());
         if (!peer) {
             if (mandatory_)
                 return EHOSTUNREACH;
         } else if (mandatory_ ? peer->can_write() : peer->has_room()) {
-            to_ = peer;
+            progress_.to = peer;
         } else if (mandatory_) {
             return EAGAIN;
         }
-        in_body_ = true;
+        progress_.in_body = true;
         return 0;
     }
 
     // To a peer that knows no messages: what follows an id is one part, and an empty one ends it.
     int send_chunk(core::frame chunk)
     {
-        in_body_ = false;
-        core::pipe_end* const to = std::exchange(to_, nullptr);
+        progress_.in_body = false;
+        core::pipe_end* const to = std::exchange(progress_.to, nullptr);
         if (!to)
             return 0;
         if (chunk.size == 0) {
@@ -184,16 +182,14 @@ private:
 
     void forget(core::pipe_end& pipe)
     {
-        if (to_ == &pipe)
-            to_ = nullptr; // the rest of the message is dropped
+        if (progress_.to == &pipe)
+            progress_.to = nullptr; // the rest of the message is dropped
         peers_.remove(pipe);
     }
 
     core::pattern_host& host_;
     addressed_queue in_;
     peer_table peers_;
-    core::pipe_end*& to_; ///< of the message being sent; null = dropped
-    bool& in_body_;
     bool mandatory_ = false;
     bool raw_ = false; ///< plain bytes instead of messages
     bool handover_ = false;

@@ -18,7 +18,7 @@ namespace {
 /// chunk of bytes; an empty chunk says that the peer has come or gone, or is to go.
 class stream final : public core::pattern {
 public:
-    explicit stream(core::pattern_host& host) : in_(host, addressed_) {}
+    explicit stream(core::pattern_host& host) : in_(host, progress_) {}
 
     void attach(core::pipe_end& pipe) override
     {
