@@ -3,6 +3,7 @@
 // something that changes where messages go or which of them are wanted.
 #include "support/draft.hpp"
 #include "support/endpoint.hpp"
+#include "support/xpub.hpp"
 
 namespace zlink::test {
 namespace {
@@ -89,7 +90,7 @@ TEST_P(ChoiceChanges, what_is_no_longer_subscribed_to_is_left_out_though_it_has_
     test_socket subscriber(context_, ZMQ_SUB);
     subscriber.set(ZMQ_SUBSCRIBE, "");
     subscriber.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
-    ASSERT_EQ(std::string("\1", 1), publisher.recv());
+    ASSERT_EQ(subscribe(""), publisher.recv());
     talk(publisher, subscriber);
     for (int count = 0; count < a_while; ++count) {
         publisher.send("a");
@@ -109,13 +110,13 @@ TEST_P(ChoiceChanges, a_publisher_sends_no_more_of_what_was_cancelled)
     test_socket publisher(context_, ZMQ_XPUB);
     test_socket subscriber(context_, ZMQ_XSUB);
     subscriber.connect(publisher.bind_and_resolve(fresh_bind_address(GetParam())));
-    subscriber.send(std::string("\1", 1));
-    ASSERT_EQ(std::string("\1", 1), publisher.recv());
+    subscriber.send(subscribe(""));
+    ASSERT_EQ(subscribe(""), publisher.recv());
     talk(publisher, subscriber);
-    subscriber.send("\1a");
-    ASSERT_EQ("\1a", publisher.recv());
-    subscriber.send(std::string("\0", 1));
-    ASSERT_EQ(std::string("\0", 1), publisher.recv());
+    subscriber.send(subscribe("a"));
+    ASSERT_EQ(subscribe("a"), publisher.recv());
+    subscriber.send(cancel(""));
+    ASSERT_EQ(cancel(""), publisher.recv());
     publisher.send("b");
     publisher.send("a");
     EXPECT_EQ("a", subscriber.recv());
@@ -131,7 +132,7 @@ TEST_P(ChoiceChanges, a_publisher_sends_to_the_subscriber_that_comes_later_too)
         subscribers.emplace_back(context_, ZMQ_SUB);
         subscribers.back().set(ZMQ_SUBSCRIBE, "");
         subscribers.back().connect(address);
-        ASSERT_EQ(std::string("\1", 1), publisher.recv());
+        ASSERT_EQ(subscribe(""), publisher.recv());
         send_some(publisher);
         for (test_socket& subscriber : subscribers)
             receive_some(subscriber);
@@ -145,7 +146,7 @@ TEST_P(ChoiceChanges, the_first_part_decides_who_gets_the_others)
     subscriber.set(ZMQ_SUBSCRIBE, "a");
     const std::string address = publisher.bind_and_resolve(fresh_bind_address(GetParam()));
     subscriber.connect(address);
-    ASSERT_EQ("\1a", publisher.recv());
+    ASSERT_EQ(subscribe("a"), publisher.recv());
     for (int count = 0; count < a_while; ++count) {
         publisher.send_parts({"a", "b", ""});
         publisher.send_parts({"b", "a", "a"});
@@ -160,7 +161,7 @@ TEST_P(ChoiceChanges, the_first_part_decides_who_gets_the_others)
     test_socket other(context_, ZMQ_SUB);
     other.set(ZMQ_SUBSCRIBE, "");
     other.connect(address);
-    ASSERT_EQ(std::string("\1", 1), publisher.recv());
+    ASSERT_EQ(subscribe(""), publisher.recv());
     publisher.send("rest");
     publisher.send_parts({"a", "next"});
     EXPECT_EQ((parts{"a", "rest"}), subscriber.recv_parts());
@@ -176,17 +177,17 @@ TEST_P(ChoiceChanges, the_rest_of_what_a_subscriber_has_left_goes_to_nobody)
         test_socket leaves(context_, ZMQ_SUB);
         leaves.set(ZMQ_SUBSCRIBE, "");
         leaves.connect(address);
-        ASSERT_EQ(std::string("\1", 1), publisher.recv());
+        ASSERT_EQ(subscribe(""), publisher.recv());
         talk(publisher, leaves);
         publisher.send_parts({"two", "parts"});
         ASSERT_EQ((parts{"two", "parts"}), leaves.recv_parts());
         publisher.send("begun", ZMQ_SNDMORE);
     }
-    ASSERT_EQ(std::string("\0", 1), publisher.recv());
+    ASSERT_EQ(cancel(""), publisher.recv());
     test_socket other(context_, ZMQ_SUB);
     other.set(ZMQ_SUBSCRIBE, "");
     other.connect(address);
-    ASSERT_EQ(std::string("\1", 1), publisher.recv());
+    ASSERT_EQ(subscribe(""), publisher.recv());
     publisher.send("goes on", ZMQ_SNDMORE);
     publisher.send("rest");
     publisher.send_parts({"two", "parts"});
