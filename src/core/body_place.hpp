@@ -4,6 +4,7 @@
 #include "base/waiter.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 
 namespace zlink::core {
@@ -32,11 +33,11 @@ public:
         return outside_.ns_per_byte <= block_.ns_per_byte + copy_ns_per_byte;
     }
     /// A read has moved `bytes` bytes.
-    void note(bool outside, std::size_t bytes, duration took) noexcept
+    void note(bool was_outside, std::size_t bytes, duration took) noexcept
     {
-        (outside ? outside_ : block_).add(bytes, took);
+        (was_outside ? outside_ : block_).add(bytes, took);
         if (++reads_ % reads_until_other == 0) // conditions change: what was worse is tried again
-            (this->outside() ? block_ : outside_).reads = fewest_reads / 2;
+            (outside() ? block_ : outside_).reads = fewest_reads / 2;
     }
 
 private:

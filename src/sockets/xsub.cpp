@@ -8,6 +8,7 @@
 #include <zmq.h>
 
 namespace zlink::sockets {
+
 xsub::xsub(core::pattern_host& host, bool filters)
     : options_(host.options()),
       set_(std::make_shared<subscription_set>()),
