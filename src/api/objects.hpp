@@ -97,9 +97,11 @@ template <class Body>
     }
 }
 
-/// As with_socket(), for sockets with a gate.
+/// As with_socket(), for sockets with a gate. The body is not copied: a copy loads what was just
+/// stored in other pieces, and so waits for all stores before, to memory that another processor
+/// uses, too.
 template <class Body>
-[[gnu::noinline]] int with_shared_socket(void* handle, Body body) noexcept
+[[gnu::noinline]] int with_shared_socket(void* handle, const Body& body) noexcept
 {
     core::socket_gate* const gate = sockets().gate(handle);
     if (!gate)
