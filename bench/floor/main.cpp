@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <numeric>
 #include <stdexcept>
 #include <system_error>
@@ -183,9 +185,26 @@ void run(const connection& ends, Source source, Sink sink)
             std::rethrow_exception(failed);
 }
 
-double stream_bytes_per_s(transport over, std::size_t bytes)
+/// The processor time that the process has used so far, in all threads.
+double cpu_s()
+{
+    rusage used{};
+    checked(::getrusage(RUSAGE_SELF, &used), "getrusage");
+    const auto seconds = [](const timeval& time) {
+        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+    };
+    return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
+struct flow {
+    double bytes_per_s = 0;
+    double cpu_s_per_byte = 0; ///< of both sides
+};
+
+flow stream(transport over, std::size_t bytes)
 {
     const connection ends = connect(over);
+    const double cpu_before_s = cpu_s();
     const auto begin = clock::now();
     run(
         ends,
@@ -206,7 +225,9 @@ double stream_bytes_per_s(transport over, std::size_t bytes)
                 received += static_cast<std::size_t>(count);
             }
         });
-    return static_cast<double>(bytes) / std::chrono::duration<double>(clock::now() - begin).count();
+    const double size = static_cast<double>(bytes);
+    return {size / std::chrono::duration<double>(clock::now() - begin).count(),
+            (cpu_s() - cpu_before_s) / size};
 }
 
 struct dialogue {
@@ -243,13 +264,14 @@ dialogue talk(transport over, std::size_t bytes, int round_trips)
             times_us[times_us.size() / 2], times_us[times_us.size() * 99 / 100]};
 }
 
-template <class Measure>
-double median(int runs, Measure measure)
+/// The run in the middle, in the order of what `order` takes from a result.
+template <class Measure, class Order = std::identity>
+auto median(int runs, Measure measure, Order order = {})
 {
-    std::vector<double> results;
+    std::vector<decltype(measure())> results;
     for (int run = 0; run < runs; ++run)
         results.push_back(measure());
-    std::ranges::sort(results);
+    std::ranges::sort(results, {}, order);
     return results[results.size() / 2];
 }
 
@@ -282,23 +304,23 @@ double handover_ns()
 
 void report(const settings& chosen)
 {
-    fmt::print("| transport | bytes | messages/s | round trips/s | one way: mean / median / 99th "
-               "percentile (us) |\n|---|---:|---:|---:|---:|\n");
+    fmt::print("| transport | bytes | messages/s | CPU per message (us) | round trips/s | one way: "
+               "mean / median / 99th percentile (us) |\n|---|---:|---:|---:|---:|---:|\n");
     for (const transport over : {transport::tcp, transport::ipc}) {
-        const double stream =
-            median(chosen.runs, [&] { return stream_bytes_per_s(over, chosen.stream_bytes); });
+        const flow middle_flow = median(
+            chosen.runs, [&] { return stream(over, chosen.stream_bytes); }, &flow::bytes_per_s);
         for (const std::size_t size : chosen.sizes_bytes) {
             // A large message takes the time of many small ones.
             const int round_trips =
                 std::max(1, chosen.round_trips / static_cast<int>(1 + size / piece_bytes));
-            std::vector<dialogue> runs;
-            for (int run = 0; run < chosen.runs; ++run)
-                runs.push_back(talk(over, framed(size), round_trips));
-            std::ranges::sort(runs, {}, &dialogue::mean_us);
-            const dialogue& middle = runs[runs.size() / 2];
-            fmt::print("| {} | {} | {:.3g} M | {:.0f} k | {:.1f} / {:.1f} / {:.1f} |\n", name(over),
-                       size, stream / static_cast<double>(framed(size)) / 1e6,
-                       1e3 / (2 * middle.mean_us), middle.mean_us, middle.p50_us, middle.p99_us);
+            const dialogue middle = median(
+                chosen.runs, [&] { return talk(over, framed(size), round_trips); },
+                &dialogue::mean_us);
+            const auto bytes = static_cast<double>(framed(size));
+            fmt::print("| {} | {} | {:.3g} M | {:.2g} | {:.0f} k | {:.1f} / {:.1f} / {:.1f} |\n",
+                       name(over), size, middle_flow.bytes_per_s / bytes / 1e6,
+                       middle_flow.cpu_s_per_byte * bytes * 1e6, 1e3 / (2 * middle.mean_us),
+                       middle.mean_us, middle.p50_us, middle.p99_us);
             std::fflush(stdout);
         }
     }
