@@ -103,6 +103,15 @@ bool pipe_end::write_any(const frame& part) noexcept
     return in_message_ || commit();
 }
 
+bool pipe_end::put_plain(const std::byte* data, std::size_t size) noexcept
+{
+    std::byte* const at = size ? out_->queue.reserve(size) : nullptr; // no bytes are no message
+    if (!at)
+        return false;
+    std::memcpy(at, data, size);
+    return end_part(size, false);
+}
+
 bool pipe_end::give_up_message() noexcept
 {
     rollback();

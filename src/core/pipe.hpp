@@ -165,8 +165,11 @@ public:
     /// The same for any part, with `more` to follow or not, of a message for which there was room.
     bool put_part(const std::byte* data, std::size_t size, bool more) noexcept
     {
-        return size < small_body_bytes && !writes_otherwise() &&
-               try_to_write_small(data, size, more ? engine::zmtp3::flag_more : std::uint8_t{0});
+        if (size >= small_body_bytes)
+            return false;
+        if (writes_otherwise())
+            return !out_conflates_ && !more && put_plain(data, size);
+        return try_to_write_small(data, size, more ? engine::zmtp3::flag_more : std::uint8_t{0});
     }
     bool put_last(const std::byte* data, std::size_t size) noexcept
     {
@@ -349,6 +352,7 @@ private:
             std::memcpy(at + header_bytes, data, size);
         return end_part(header_bytes + size, (flags & engine::zmtp3::flag_more) != 0);
     }
+    bool put_plain(const std::byte* data, std::size_t size) noexcept;
     bool give_up_message() noexcept;
     // Ends a part of which `bytes` bytes were written at the reserved place.
     bool end_part(std::size_t bytes, bool more) noexcept

@@ -41,8 +41,31 @@ public:
 
     int send(const core::frame& part) override
     {
-        return std::exchange(id_taken_, false) ? send_chunk(part) : choose_peer(part);
+        return std::exchange(progress_.in_body, false) ? send_chunk(part) : choose_peer(part);
     }
+
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept override
+    {
+        if (progress_.in_body) {
+            if (!progress_.to || !progress_.to->put_last(data, size))
+                return false;
+        } else {
+            core::pipe_end* const peer =
+                more ? peers_.last_found(core::text_of(data, size)) : nullptr;
+            if (!peer || is_ending(*peer) || !peer->has_room_at_hand())
+                return false;
+            progress_.to = peer;
+        }
+        progress_.in_body = !progress_.in_body; // an id and a chunk take turns
+        return true;
+    }
+
+    core::pipe_end* only_target() noexcept override
+    {
+        core::pipe_end* const peer = peers_.last_found();
+        return peer && !is_ending(*peer) ? peer : nullptr;
+    }
+    core::pipe_end* only_source() noexcept override { return in_.only(); }
 
     int receive(core::frame& part) override { return in_.receive(part); }
     core::taken_part take(std::size_t most) noexcept override { return in_.take(most); }
@@ -90,22 +113,22 @@ public:
 private:
     int choose_peer(const core::frame& id)
     {
-        to_ = nullptr;
+        progress_.to = nullptr;
         if (id.more()) { // without it this part and the next are dropped
             core::pipe_end* const peer = peers_.find(id.text());
             if (!peer)
                 return EHOSTUNREACH;
             if (is_ending(*peer) || !peer->can_write())
                 return EAGAIN;
-            to_ = peer;
+            progress_.to = peer;
         }
-        id_taken_ = true;
+        progress_.in_body = true;
         return 0;
     }
 
     int send_chunk(core::frame chunk)
     {
-        core::pipe_end* const to = std::exchange(to_, nullptr);
+        core::pipe_end* const to = std::exchange(progress_.to, nullptr);
         if (!to)
             return 0; // it has gone, or was never named
         if (chunk.size == 0) {
@@ -124,8 +147,8 @@ private:
 
     void forget(core::pipe_end& pipe)
     {
-        if (to_ == &pipe)
-            to_ = nullptr;
+        if (progress_.to == &pipe)
+            progress_.to = nullptr;
         std::erase(ending_, &pipe);
         peers_.remove(pipe);
     }
@@ -133,8 +156,6 @@ private:
     addressed_queue in_;
     peer_table peers_;
     std::vector<core::pipe_end*> ending_; ///< to be closed as soon as all is sent
-    core::pipe_end* to_ = nullptr;        ///< of the chunk that comes next; null = dropped
-    bool id_taken_ = false;               ///< a chunk comes next
     bool notices_ = true;
     std::string connect_id_;
     std::string newest_id_;

@@ -279,6 +279,87 @@ TEST_P(stream, an_id_alone_is_dropped_with_the_part_after_it)
     EXPECT_EQ(peer.recv(2), "AB");
 }
 
+// Small chunks to the peer that was sent to before take a shorter way than all others.
+
+TEST_P(stream, chunks_of_all_kinds_keep_their_order)
+{
+    test_socket socket = bound();
+    raw_peer peer(address_);
+    const std::string id = expect_arrival(socket);
+    const std::string large = pattern_bytes(5000);
+    std::string expected;
+    for (int round = 0; round < 30; ++round) {
+        for (int i = 0; i < 3; ++i)
+            socket.send_parts({id, "small"});
+        socket.send(id, ZMQ_SNDMORE);
+        socket.send("flagged", ZMQ_SNDMORE); // a chunk is one part, whatever the flag says
+        socket.send_parts({id, large});
+        socket.send(id);
+        socket.send("dropped");
+        socket.send_parts({id, "x"});
+        expected += "smallsmallsmallflagged" + large + "x";
+    }
+    EXPECT_TRUE(peer.recv(expected.size()) == expected);
+}
+
+TEST_P(stream, two_peers_are_sent_small_chunks_in_any_order)
+{
+    test_socket socket = bound();
+    raw_peer first(address_);
+    const std::string first_id = expect_arrival(socket);
+    raw_peer second(address_);
+    const std::string second_id = expect_arrival(socket);
+    std::string to_first;
+    std::string to_second;
+    for (int i = 0; i < 200; ++i) {
+        const bool second_now = i / 5 % 2 == 0 || i % 3 == 0;
+        const std::string chunk = std::to_string(i) + ',';
+        socket.send_parts({second_now ? second_id : first_id, chunk});
+        (second_now ? to_second : to_first) += chunk;
+    }
+    EXPECT_EQ(first.recv(to_first.size()), to_first);
+    EXPECT_EQ(second.recv(to_second.size()), to_second);
+}
+
+TEST_P(stream, an_ending_peer_is_sent_nothing_after_small_chunks)
+{
+    test_socket socket = bound();
+    raw_peer peer(address_);
+    const std::string id = expect_arrival(socket);
+    const std::string text = pattern_bytes(5'000'000);
+    socket.send_parts({id, text});
+    for (int i = 0; i < 10; ++i)
+        socket.send_parts({id, "small"});
+    socket.send_parts({id, ""});
+    for (int i = 0; i < 3; ++i)
+        EXPECT_TRUE(
+            fails_with(EAGAIN, zmq_send(socket, id.data(), id.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT)));
+    const std::string received = peer.recv_to_end();
+    EXPECT_EQ(received.size(), text.size() + 50);
+    EXPECT_TRUE(received.starts_with(text) && received.ends_with("smallsmall"));
+}
+
+TEST_P(stream, a_chunk_goes_to_nobody_when_its_peer_has_left)
+{
+    test_socket socket = bound();
+    raw_peer stays(address_);
+    const std::string stays_id = expect_arrival(socket);
+    {
+        raw_peer leaves(address_);
+        const std::string leaves_id = expect_arrival(socket);
+        for (int i = 0; i < 10; ++i)
+            socket.send_parts({leaves_id, "small"});
+        EXPECT_EQ(leaves.recv(50).size(), 50u);
+        socket.send(leaves_id, ZMQ_SNDMORE);
+        leaves.close();
+        EXPECT_EQ(socket.recv_parts(), (parts{leaves_id, ""}));
+    }
+    socket.send("lost");
+    for (int i = 0; i < 10; ++i)
+        socket.send_parts({stays_id, "small"});
+    EXPECT_EQ(stays.recv(10), "smallsmall");
+}
+
 TEST_P(stream, a_full_peer_lets_the_sender_wait)
 {
     test_socket socket = bound(ZMQ_STREAM, [](test_socket& s) {
