@@ -3,6 +3,7 @@
 // Measures one publisher with many subscribers on the libzmq.so.5 it loads and prints one line of
 // JSON. Every message is counted and checked at every subscriber.
 #include "common/cell.hpp"
+#include "common/cpu_time.hpp"
 #include "common/json.hpp"
 #include "worker/usage.hpp"
 #include "worker/zmq_handles.hpp"
@@ -273,11 +274,11 @@ std::string measure(const settings& chosen)
     });
     all.meet(shared);
     const std::int64_t start_ns = now_ns();
-    const worker::cpu_time cpu_before = worker::cpu_time::now();
+    const cpu_time cpu_before = cpu_time::now();
     shared.start = true;
     all.take_all(shared);
     const std::int64_t end_ns = now_ns();
-    const worker::cpu_time cpu = worker::cpu_time::now() - cpu_before;
+    const cpu_time cpu = cpu_time::now() - cpu_before;
     source.join();
 
     const auto deliveries =

@@ -8,13 +8,13 @@
 // share nothing but the socket can be faster. Behind the table stands what it takes to bring one
 // cache line from one processor to another, which bounds all that passes between threads.
 #include "common/cell.hpp"
+#include "common/cpu_time.hpp"
 
 #include <CLI/CLI.hpp>
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -185,17 +185,6 @@ void run(const connection& ends, Source source, Sink sink)
             std::rethrow_exception(failed);
 }
 
-/// The processor time that the process has used so far, in all threads.
-double cpu_s()
-{
-    rusage used{};
-    checked(::getrusage(RUSAGE_SELF, &used), "getrusage");
-    const auto seconds = [](const timeval& time) {
-        return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
-    };
-    return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
 struct flow {
     double bytes_per_s = 0;
     double cpu_s_per_byte = 0; ///< of both sides
@@ -204,7 +193,7 @@ struct flow {
 flow stream(transport over, std::size_t bytes)
 {
     const connection ends = connect(over);
-    const double cpu_before_s = cpu_s();
+    const cpu_time cpu_before = cpu_time::now();
     const auto begin = clock::now();
     run(
         ends,
@@ -227,7 +216,7 @@ flow stream(transport over, std::size_t bytes)
         });
     const double size = static_cast<double>(bytes);
     return {size / std::chrono::duration<double>(clock::now() - begin).count(),
-            (cpu_s() - cpu_before_s) / size};
+            static_cast<double>((cpu_time::now() - cpu_before).total_ns) / 1e9 / size};
 }
 
 struct dialogue {

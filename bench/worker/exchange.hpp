@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/cpu_time.hpp"
 #include "worker/control_channel.hpp"
 #include "worker/message_port.hpp"
 #include "worker/settings.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "common/cpu_time.hpp"
 #include "worker/exchange.hpp"
 #include "worker/settings.hpp"
 #include "worker/zmq_handles.hpp"
