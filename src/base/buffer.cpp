@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buffer.hpp"
 
+#include "base/rotation.hpp"
+
 #include <array>
 #include <bit>
 #include <cstdlib>
@@ -226,17 +228,34 @@ private:
 };
 const own_blocks keep_own_blocks;
 
+using rotating_blocks = rotation<buffer, most_rotating_bytes / rotating_capacity_bytes>;
+
 // Constant-initialised and never destroyed: messages may outlive every static object.
-union pool_storage {
+struct block_stock {
     block_pool pool;
-    constexpr pool_storage() : pool() {}
-    ~pool_storage() {}
+    rotating_blocks rotating;
+
+    void lock()
+    {
+        pool.lock();
+        rotating.lock();
+    }
+    void unlock()
+    {
+        rotating.unlock();
+        pool.unlock();
+    }
 };
-constinit pool_storage storage;
+union stock_storage {
+    block_stock stock;
+    constexpr stock_storage() : stock() {}
+    ~stock_storage() {}
+};
+constinit stock_storage storage;
 
 // A child that is forked while another thread is inside finds it in order.
 [[maybe_unused]] const int kept_over_fork = ::pthread_atfork(
-    [] { storage.pool.lock(); }, [] { storage.pool.unlock(); }, [] { storage.pool.unlock(); });
+    [] { storage.stock.lock(); }, [] { storage.stock.unlock(); }, [] { storage.stock.unlock(); });
 
 constexpr std::size_t header_bytes = (sizeof(buffer) + alignof(std::max_align_t) - 1) /
                                      alignof(std::max_align_t) * alignof(std::max_align_t);
@@ -294,7 +313,7 @@ buffer* make_small_block(std::size_t index) noexcept
     if (total < smallest_pooled_bytes || total > largest_pooled_bytes)
         return make_block(nullptr, total, buffer::unpooled);
     const std::size_t index = class_of(total);
-    return make_block(storage.pool.take_or_wait(index), class_bytes(index),
+    return make_block(storage.stock.pool.take_or_wait(index), class_bytes(index),
                       static_cast<std::uint16_t>(index));
 }
 
@@ -311,8 +330,10 @@ buffer* make_small_block(std::size_t index) noexcept
     if (block->user_owned && block->free)
         block->free(block->data, block->hint);
     const std::uint16_t size_class = block->size_class;
+    if (size_class == buffer::rotating && storage.stock.rotating.give(block))
+        return;
     block->~buffer();
-    if (size_class != buffer::unpooled && storage.pool.give(block, size_class))
+    if (size_class < class_count && storage.stock.pool.give(block, size_class))
         return;
     std::free(block);
 }
@@ -328,6 +349,17 @@ buffer* allocate_buffer(std::size_t bytes) noexcept
     buffer* const block = own ? own->take(index) : nullptr;
     if (!block) [[unlikely]]
         return make_small_block(index, own);
+    block->references.store(1, std::memory_order_relaxed);
+    block->shared.store(false, std::memory_order_relaxed);
+    return block;
+}
+
+buffer* allocate_rotating_buffer(std::size_t waiting_bytes) noexcept
+{
+    constexpr std::size_t each = rotating_capacity_bytes;
+    buffer* const block = storage.stock.rotating.take((waiting_bytes + each - 1) / each);
+    if (!block)
+        return make_block(nullptr, header_bytes + each, buffer::rotating);
     block->references.store(1, std::memory_order_relaxed);
     block->shared.store(false, std::memory_order_relaxed);
     return block;

@@ -29,6 +29,7 @@ struct buffer {
 
     static constexpr std::uint16_t first_small_class = 0x8000; ///< those that threads keep
     static constexpr std::uint16_t unpooled = 0xffff;
+    static constexpr std::uint16_t rotating = 0xfffe; ///< made by allocate_rotating_buffer()
 
     bool unique() const noexcept { return references.load(std::memory_order_acquire) == 1; }
     void add_reference() noexcept { references.fetch_add(1, std::memory_order_relaxed); }
@@ -39,6 +40,20 @@ struct buffer {
 /// Blocks of some tens of KiB and more are recycled, which keeps their pages mapped; so are those
 /// up to 1 KiB that are freed in the same thread, which saves most of their cost.
 buffer* allocate_buffer(std::size_t bytes) noexcept;
+
+/// Of a buffer from allocate_rotating_buffer().
+inline constexpr std::size_t rotating_capacity_bytes = 32 * 1024;
+/// So much that has come back is kept by the whole process at most.
+inline constexpr std::size_t most_rotating_bytes = 3 * 512 * 1024;
+
+/// A block of `rotating_capacity_bytes` with one reference, for bytes that another thread reads
+/// while the next ones are written: of those that have come back the one that came first, if there
+/// are `waiting_bytes` of them or more, and otherwise a new one; null when memory is exhausted.
+///
+/// What another processor has just read lies in its caches, and to write there again means to wait
+/// until they have given each line up; what lies in a cache that both share does not. So the blocks
+/// wait as long as possible. See docs/decisions/0018.
+buffer* allocate_rotating_buffer(std::size_t waiting_bytes) noexcept;
 
 /// A body of so many bytes is sure to find memory: the next allocate_buffer() in this thread that
 /// asks for no more does not fail. 0 if not even that could be set aside.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buffer.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
@@ -50,6 +51,32 @@ TEST(Buffer, may_be_freed_in_another_thread)
             blocks.emplace_back(allocate_buffer(64));
     }).join();
     blocks.clear();
+}
+
+TEST(Buffer, rotates_once_enough_blocks_wait)
+{
+    constexpr std::size_t most = most_rotating_bytes / rotating_capacity_bytes;
+    std::vector<buffer_ref> blocks; // first what others have left there, then new ones
+    for (std::size_t i = 0; i < 2 * most; ++i) {
+        blocks.emplace_back(allocate_rotating_buffer(0));
+        ASSERT_TRUE(blocks.back());
+        ASSERT_LE(rotating_capacity_bytes, blocks.back()->capacity_bytes);
+        std::memset(blocks.back()->data, 'x', blocks.back()->capacity_bytes);
+    }
+    std::vector<const buffer*> waiting;
+    for (std::size_t i = 0; i < most; ++i) {
+        waiting.push_back(blocks[i].get());
+        blocks[i].reset();
+    }
+    for (const buffer* const longest : waiting) {
+        const buffer_ref block(allocate_rotating_buffer(most_rotating_bytes));
+        EXPECT_EQ(longest, block.get());
+        EXPECT_TRUE(block->unique());
+    }
+    const buffer_ref taken(allocate_rotating_buffer(most_rotating_bytes));
+    EXPECT_EQ(waiting.front(), taken.get());
+    const buffer_ref made(allocate_rotating_buffer(most_rotating_bytes));
+    EXPECT_EQ(waiting.end(), std::find(waiting.begin(), waiting.end(), made.get()));
 }
 
 TEST(Buffer, is_certain_of_memory_that_lies_ready)

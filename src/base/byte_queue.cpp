@@ -54,8 +54,38 @@ byte_queue::segment* byte_queue::take_bare() noexcept
     return s;
 }
 
+// The memory in the rotation: three quarters of what may be under way, which a backlog would need
+// anyway.
+std::size_t byte_queue::rotating_bytes() const noexcept
+{
+    const std::uint64_t messages = rotating_messages_.load(std::memory_order_relaxed);
+    const std::uint64_t each = messages_ ? committed_position_ / messages_ : 0;
+    if (messages == 0 || each == 0)
+        return 0;
+    return messages > most_rotating_bytes / each ? most_rotating_bytes : messages * each * 3 / 4;
+}
+
+byte_queue::segment* byte_queue::take_with_rotating_chunk() noexcept
+{
+    segment* const s = take_bare();
+    if (!s)
+        return nullptr;
+    const std::uint64_t under_way =
+        committed_position_ - released_position_.load(std::memory_order_relaxed);
+    const std::size_t rotating = rotating_bytes();
+    s->owner = allocate_rotating_buffer(rotating > under_way ? rotating - under_way : 0);
+    if (!s->owner) {
+        delete s;
+        return nullptr;
+    }
+    return s;
+}
+
 byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
 {
+    if (rotating_messages_.load(std::memory_order_relaxed) != 0 &&
+        bytes <= rotating_capacity_bytes && next_chunk_bytes_ == largest_chunk_bytes)
+        return take_with_rotating_chunk();
     if (!spare_with_chunk_) {
         spare_with_chunk_ = returned_with_chunk_.take_all();
         returned_chunks_.store(0, std::memory_order_relaxed);
@@ -289,8 +319,11 @@ void byte_queue::release(segment* passed) noexcept
 {
     if (passed == &root_)
         return;
+    released_position_.store(passed->end.load(std::memory_order_relaxed),
+                             std::memory_order_relaxed);
     if (passed->owner) {
         if (!passed->is_body && !passed->is_shared && passed->owner->unique() &&
+            passed->owner->size_class != buffer::rotating &&
             returned_chunks_.load(std::memory_order_relaxed) < kept_chunks) {
             returned_chunks_.fetch_add(1, std::memory_order_relaxed);
             returned_with_chunk_.push(passed);

@@ -55,6 +55,14 @@ public:
     byte_queue(const byte_queue&) = delete;
     byte_queue& operator=(const byte_queue&) = delete;
 
+    /// Producer and consumer are likely to be on two processors, and up to `messages` messages may
+    /// be under way (0 = any number): large chunks are used in turn, as allocate_rotating_buffer()
+    /// says. Any thread.
+    void rotate_chunks(std::uint64_t messages) noexcept
+    {
+        rotating_messages_.store(messages ? messages : UINT64_MAX, std::memory_order_relaxed);
+    }
+
     // --- producer ------------------------------------------------------------------------------
 
     /// Contiguous room for `bytes` at the tail, or null when memory is exhausted. The first `keep`
@@ -222,7 +230,7 @@ private:
     // the bytes under way need more than two of a size.
     static constexpr std::size_t first_chunk_bytes = 1024;
     static constexpr std::size_t smallest_kept_chunk_bytes = 4 * 1024;
-    static constexpr std::size_t largest_chunk_bytes = 32 * 1024;
+    static constexpr std::size_t largest_chunk_bytes = rotating_capacity_bytes;
     static constexpr int kept_chunks = 2;
 
     std::uint64_t tail_position() const noexcept
@@ -237,6 +245,8 @@ private:
     void seal_tail() noexcept;
     segment* take_bare() noexcept;
     segment* take_with_chunk(std::size_t bytes) noexcept;
+    segment* take_with_rotating_chunk() noexcept;
+    std::size_t rotating_bytes() const noexcept;
     bool tail_is_untouched() const noexcept { return tail_open_ && write_ == tail_->data; }
     void open_tail(segment* view, std::byte* at) noexcept;
     void release(segment* passed) noexcept;
@@ -262,6 +272,8 @@ private:
     alignas(cache_line_bytes) return_stack returned_bare_;
     return_stack returned_with_chunk_;
     std::atomic<int> returned_chunks_{0};
+    std::atomic<std::uint64_t> released_position_{0}; ///< where the last segment given back ends
+    std::atomic<std::uint64_t> rotating_messages_{0}; ///< see rotate_chunks()
 
     // producer
     alignas(cache_line_bytes) std::byte* write_ = nullptr;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <vector>
 
 namespace zlink::base {
 namespace {
@@ -38,6 +40,45 @@ TEST(ByteQueue, needs_little_memory_as_long_as_little_is_under_way)
         EXPECT_GE(4096 + message_bytes, write(subject, static_cast<char>(number)));
         read(subject, static_cast<char>(number));
     }
+}
+
+// Pieces of chunks that follow each other, from one change of the chunk to the next.
+std::vector<const std::byte*> chunks_of(byte_queue& queue, int messages)
+{
+    std::vector<const std::byte*> chunks;
+    std::size_t room = 0;
+    for (int number = 0; number < messages; ++number) {
+        const std::size_t before = write(queue, static_cast<char>(number));
+        if (before > room)
+            chunks.push_back(queue.tail());
+        room = before;
+        read(queue, static_cast<char>(number));
+    }
+    return chunks;
+}
+
+std::size_t different(const std::vector<const std::byte*>& chunks)
+{
+    return std::set(chunks.begin(), chunks.end()).size();
+}
+
+TEST(ByteQueue, uses_chunks_in_turn_if_it_is_to)
+{
+    constexpr int messages_in_chunk = rotating_capacity_bytes / message_bytes;
+    const auto grow = [](byte_queue& queue) {
+        for (int number = 0; number < 4 * messages_in_chunk; ++number)
+            write(queue, static_cast<char>(number));
+        for (int number = 0; number < 4 * messages_in_chunk; ++number)
+            read(queue, static_cast<char>(number));
+    };
+    byte_queue plain;
+    grow(plain);
+    EXPECT_GE(3u, different(chunks_of(plain, 30 * messages_in_chunk)));
+    byte_queue subject;
+    subject.rotate_chunks(20 * messages_in_chunk);
+    grow(subject);
+    chunks_of(subject, 30 * messages_in_chunk);
+    EXPECT_LE(15u, different(chunks_of(subject, 15 * messages_in_chunk)));
 }
 
 TEST(ByteQueue, shows_what_is_not_committed_and_takes_it_back)

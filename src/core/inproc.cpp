@@ -80,10 +80,10 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     far->set_other_end(near);
     near->set_conflation(conflates_sending(*connector.options),
                          conflates_receiving(*connector.options));
+    near->is_inproc = far->is_inproc = true;
     near->set_limits(connector.options->send_hwm, connector.options->receive_hwm);
     near->connected_side = true;
     near->endpoint = far->endpoint = "inproc://" + name;
-    near->is_inproc = far->is_inproc = true;
     near->pace_reading();
     far->pace_reading();
     near->linked = far->linked = true;

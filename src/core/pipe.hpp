@@ -122,6 +122,9 @@ public:
     {
         out_->flow.set_producer_limit(out_conflates_ ? 0 : out_messages);
         in_->flow.set_consumer_limit(in_messages);
+        if (is_inproc)
+            for (base::channel* const channel : {out_, in_})
+                channel->queue.rotate_chunks(channel->flow.limit());
     }
     const std::shared_ptr<channel_pair>& channels() const noexcept { return channels_; }
     /// Tells the socket; false if the socket is gone.
