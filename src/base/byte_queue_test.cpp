@@ -42,7 +42,7 @@ TEST(ByteQueue, needs_little_memory_as_long_as_little_is_under_way)
     }
 }
 
-// Pieces of chunks that follow each other, from one change of the chunk to the next.
+// Where the queue goes on writing each time it changes to another chunk.
 std::vector<const std::byte*> chunks_of(byte_queue& queue, int messages)
 {
     std::vector<const std::byte*> chunks;
