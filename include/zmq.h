@@ -673,16 +673,18 @@ ZMQ_EXPORT int zmq_bind(void* socket, const char* addr);
 ZMQ_EXPORT int zmq_connect(void* socket, const char* addr);
 
 /**
- * Stops listening at addr, the text given to zmq_bind or ZMQ_LAST_ENDPOINT after it.
- * Returns 0; -1 with EINVAL (malformed), EPROTONOSUPPORT, ENOENT (not bound there), ETERM or
- * ENOTSOCK.
+ * Stops listening at addr, the text given to zmq_bind or ZMQ_LAST_ENDPOINT after it, and ends
+ * connections made to it as zmq_disconnect does (inproc: only if nothing is bound there).
+ * Returns 0; -1 with EINVAL (malformed), EPROTONOSUPPORT, ENOENT (neither bound nor connected
+ * there), ETERM or ENOTSOCK.
  */
 ZMQ_EXPORT int zmq_unbind(void* socket, const char* addr);
 
 /**
  * Ends every connection made by zmq_connect with the same addr; unsent messages follow ZMQ_LINGER.
- * Returns 0; -1 with EINVAL (malformed), EPROTONOSUPPORT, ENOENT (not connected), ETERM or
- * ENOTSOCK.
+ * Stops listening at addr as well, as zmq_unbind does (inproc: only if nothing is connected there).
+ * Returns 0; -1 with EINVAL (malformed), EPROTONOSUPPORT, ENOENT (neither connected nor bound
+ * there), ETERM or ENOTSOCK.
  */
 ZMQ_EXPORT int zmq_disconnect(void* socket, const char* addr);
 

@@ -104,7 +104,7 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
 void inproc_registry::close(pipe_end& connector, int linger_ms)
 {
     std::unique_lock lock(mutex_);
-    const auto [first, last] = waiting_.equal_range(connector.endpoint.substr(9));
+    const auto [first, last] = waiting_.equal_range(inproc_name(connector.endpoint));
     const auto found = std::find_if(first, last, [&](const auto& entry) {
         return entry.second.connector_end.get() == &connector;
     });

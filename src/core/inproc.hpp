@@ -9,9 +9,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace zlink::core {
+
+/// The name in the text of an inproc endpoint.
+inline std::string inproc_name(const std::string& endpoint)
+{
+    return endpoint.substr(std::string_view("inproc://").size());
+}
 
 /// The inproc names of a context: links sockets pipe to pipe, without a connection in between.
 /// Thread safety: any thread.

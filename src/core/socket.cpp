@@ -480,7 +480,7 @@ void socket::close()
     closed_ = true;
     for (const auto& endpoint : bound_)
         if (!endpoint.listening)
-            context_.inproc().unbind(endpoint.endpoint.substr(9), *link_);
+            context_.inproc().unbind(inproc_name(endpoint.endpoint), *link_);
     box_->close([this](const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events) {
         handle_mail(owner, item, events);
     });
@@ -714,6 +714,18 @@ int socket::leave(std::string_view group)
 
 int socket::unbind(std::string_view text)
 {
+    return end_endpoints(endpoint_role::bound, text);
+}
+
+int socket::disconnect(std::string_view text)
+{
+    return end_endpoints(endpoint_role::connected, text);
+}
+
+// Both calls end what they find under the name, of whatever role: `role` is only what they look for
+// first, which matters where inproc has both.
+int socket::end_endpoints(endpoint_role role, std::string_view text)
+{
     if (box_->interrupted())
         return ETERM;
     process_mail();
@@ -721,20 +733,28 @@ int socket::unbind(std::string_view text)
     if (const int error = parse_endpoint(text, endpoint))
         return error;
     if (context_.find_datagram_scheme(endpoint.scheme))
-        return end_datagrams(endpoint_role::bound, text);
-    std::string wanted(text);
-    if (endpoint.scheme != "inproc") {
+        return end_datagrams(role, text);
+    bool found;
+    if (endpoint.scheme == "inproc") {
+        found = role == endpoint_role::bound ? end_bound(text) || end_connected(text)
+                                             : end_connected(text) || end_bound(text);
+    } else {
         const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
         if (!scheme)
             return EPROTONOSUPPORT;
-        if (const std::string canonical = scheme->canonical(endpoint.address, options_.transport);
-            !canonical.empty() &&
-            std::ranges::find(bound_, canonical, &bound_endpoint::endpoint) != bound_.end())
-            wanted = canonical;
+        found = end_bound(text);
+        found = end_connected(text) || found;
+        if (!found && !bound_.empty()) // another way to write it; may have to resolve a name
+            found = end_bound(scheme->canonical(endpoint.address, options_.transport));
     }
+    return found ? after_operation(0) : ENOENT;
+}
+
+bool socket::end_bound(std::string_view text)
+{
     bool found = false;
     for (auto at = bound_.begin(); at != bound_.end();) {
-        if (at->endpoint != wanted && at->as_given != wanted) {
+        if (at->endpoint != text && at->as_given != text) {
             ++at;
             continue;
         }
@@ -742,7 +762,7 @@ int socket::unbind(std::string_view text)
         const bound_endpoint ended = *at;
         at = bound_.erase(at);
         if (!ended.listening) {
-            context_.inproc().unbind(std::string(endpoint.address), *link_);
+            context_.inproc().unbind(inproc_name(ended.endpoint), *link_);
             continue; // pipes that exist stay
         }
         ended.listening->close();
@@ -752,22 +772,11 @@ int socket::unbind(std::string_view text)
                 pipe && !pipe->connected_side && pipe->endpoint == ended.endpoint)
                 finish_pipe(*pipe);
     }
-    after_operation(0);
-    return found ? 0 : ENOENT;
+    return found;
 }
 
-int socket::disconnect(std::string_view text)
+bool socket::end_connected(std::string_view text)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
-    endpoint_text endpoint;
-    if (const int error = parse_endpoint(text, endpoint))
-        return error;
-    if (context_.find_datagram_scheme(endpoint.scheme))
-        return end_datagrams(endpoint_role::connected, text);
-    if (endpoint.scheme != "inproc" && !context_.find_scheme(endpoint.scheme))
-        return EPROTONOSUPPORT;
     bool found = false;
     for (auto at = connected_.begin(); at != connected_.end();) {
         if (at->endpoint != text) {
@@ -795,7 +804,7 @@ int socket::disconnect(std::string_view text)
                 close_pipe(*other, options_.linger_ms);
         ended.connection->close(options_.linger_ms);
     }
-    return found ? after_operation(0) : ENOENT;
+    return found;
 }
 
 // --- options -----------------------------------------------------------------------------------

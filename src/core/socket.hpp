@@ -328,6 +328,9 @@ private:
     int open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
                        std::string_view text, std::string_view address);
     int end_datagrams(endpoint_role role, std::string_view text);
+    int end_endpoints(endpoint_role role, std::string_view text);
+    bool end_bound(std::string_view text);
+    bool end_connected(std::string_view text);
 
     context& context_;
     socket_options options_;

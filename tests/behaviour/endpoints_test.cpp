@@ -577,6 +577,41 @@ TEST(Disconnecting, takes_the_text_that_was_connected_to)
     EXPECT_EQ(0, zmq_disconnect(peer, by_name.c_str()));
 }
 
+// What is bound is ended by zmq_disconnect too, and what is connected by zmq_unbind.
+TEST_P(EndpointsOver, either_call_ends_an_endpoint_of_either_kind)
+{
+    test_socket bound(context_, ZMQ_PULL);
+    const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket peer(context_, ZMQ_PUSH);
+    peer.connect(address);
+    EXPECT_EQ(0, zmq_unbind(peer, address.c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(peer, address.c_str())));
+    EXPECT_EQ(0, zmq_disconnect(bound, address.c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(bound, address.c_str())));
+}
+
+TEST_P(EndpointsOver, a_socket_connected_to_itself_ends_both)
+{
+    test_socket both(context_, ZMQ_DEALER);
+    const std::string address = both.bind_and_resolve(fresh_bind_address(GetParam()));
+    both.connect(address);
+    EXPECT_EQ(0, zmq_disconnect(both, address.c_str()));
+    // Over inproc one call ends one of the two.
+    const bool all = GetParam() != transport::inproc;
+    EXPECT_EQ(all ? -1 : 0, zmq_unbind(both, address.c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(both, address.c_str())));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(both, address.c_str())));
+}
+
+TEST(Disconnecting, takes_another_way_to_write_what_was_bound)
+{
+    test_context context;
+    test_socket bound(context, ZMQ_PULL);
+    const std::string port = std::to_string(port_of(bound.bind_and_resolve("tcp://127.0.0.1:*")));
+    EXPECT_EQ(0, zmq_disconnect(bound, ("tcp://localhost:" + port).c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(bound, ("tcp://127.0.0.1:" + port).c_str())));
+}
+
 class ConnectTwiceBy : public ::testing::TestWithParam<int> {};
 
 TEST_P(ConnectTwiceBy, makes_one_connection_or_two_which_are_disconnected_at_once)
