@@ -8,6 +8,7 @@
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <string>
 #include <thread>
 #include <vector>
@@ -242,6 +243,21 @@ TEST(PollArguments, no_items_wait_for_the_timeout)
     EXPECT_EQ(0, zmq_poll(nullptr, 0, 30));
     EXPECT_LE(29, clock.elapsed_ms());
     EXPECT_EQ(0, zmq_poll(nullptr, 0, 0));
+}
+
+TEST(PollArguments, timeouts_may_be_as_long_as_the_type_allows)
+{
+    test_context context;
+    for (const long timeout_ms : {LONG_MAX, LONG_MAX / 1000, 9223372036854L, 9223372036855L}) {
+        auto [bound, peer, address] = connect_pair(context, transport::inproc, ZMQ_PAIR, ZMQ_PAIR);
+        std::thread sender([&from = peer] {
+            from.readable(std::chrono::milliseconds(20));
+            from.send("late");
+        });
+        zmq_pollitem_t item{bound, 0, ZMQ_POLLIN, 0};
+        EXPECT_EQ(1, zmq_poll(&item, 1, timeout_ms)) << timeout_ms;
+        sender.join();
+    }
 }
 
 TEST(PollArguments, bad_ones_are_refused)
