@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socket_stream.hpp"
 
+#include "transport/open_socket.hpp"
+
 #include <algorithm>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
@@ -8,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -83,11 +86,12 @@ private:
 
 class socket_stream final : public stream {
 public:
-    socket_stream(generic_socket socket, const socket_kind& kind)
+    socket_stream(generic_socket socket, const socket_kind& kind, const options& settings)
         : socket_(std::move(socket)),
           room_(socket_.get_executor()),
           fd_(socket_.native_handle()),
-          kind_(kind)
+          kind_(kind),
+          ipv6_(settings.ipv6)
     {}
 
     // One buffer goes the shorter way through the kernel: a quarter less for a look that finds
@@ -165,7 +169,8 @@ public:
         error_code error;
         const auto remote = socket_.remote_endpoint(error);
         return error ? std::string()
-                     : kind_.peer_text(fd_, remote.data(), static_cast<socklen_t>(remote.size()));
+                     : kind_.peer_text(fd_, remote.data(),
+                                        static_cast<socklen_t>(remote.size()), ipv6_);
     }
 
     std::string local_endpoint() const override
@@ -199,13 +204,21 @@ private:
     boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while lent
     int fd_;
     const socket_kind& kind_;
+    const bool ipv6_;
 };
+
+/// What the kernel says of connections that ended before they were accepted, and the like.
+bool is_passing(int error) noexcept
+{
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ECONNABORTED ||
+           error == EPROTO;
+}
 
 class socket_acceptor final : public acceptor {
 public:
     socket_acceptor(generic_acceptor listener, const socket_kind& kind, options settings,
                     std::function<void()> on_close)
-        : listener_(std::move(listener)),
+        : listener_(std::make_shared<generic_acceptor>(std::move(listener))),
           kind_(kind),
           settings_(std::move(settings)),
           on_close_(std::move(on_close))
@@ -214,23 +227,15 @@ public:
 
     void async_accept(asio::io_context& target, accept_handler handler) override
     {
-        // The acceptor may be gone when the handler runs.
-        auto tune = [&kind = kind_, settings = settings_,
-                     handler = std::move(handler)](const error_code& error, generic_socket socket) {
-            if (error || !kind.admits(socket.native_handle(), settings))
-                return handler(error, nullptr);
-            kind.tune(socket.native_handle(), settings);
-            handler(error, make_socket_stream(std::move(socket), kind));
-        };
-        listener_.async_accept(target, std::move(tune));
+        accept(listener_, {target, kind_, settings_, std::move(handler)});
     }
 
     void close() noexcept override
     {
-        if (!listener_.is_open())
+        if (!listener_->is_open())
             return;
         error_code ignored;
-        listener_.close(ignored);
+        listener_->close(ignored);
         if (on_close_)
             on_close_();
     }
@@ -238,17 +243,58 @@ public:
     std::string endpoint() const override
     {
         error_code error;
-        const auto local = listener_.local_endpoint(error);
+        const auto local = listener_->local_endpoint(error);
         return kind_.endpoint_text(local.data(), static_cast<socklen_t>(local.size()));
     }
 
-    int descriptor() const noexcept override
-    {
-        return const_cast<generic_acceptor&>(listener_).native_handle();
-    }
+    int descriptor() const noexcept override { return listener_->native_handle(); }
 
 private:
-    generic_acceptor listener_;
+    struct attempt {
+        asio::io_context& target;
+        const socket_kind& kind;
+        options settings;
+        accept_handler handler;
+    };
+
+    // Asio accepts without SOCK_CLOEXEC. The acceptor may be gone when a handler runs.
+    static void accept(std::shared_ptr<generic_acceptor> listener, attempt wanted)
+    {
+        auto& waiting = *listener;
+        waiting.async_wait(generic_acceptor::wait_read,
+                           [listener = std::move(listener),
+                            wanted = std::move(wanted)](error_code error) mutable {
+                               if (!error && !listener->is_open())
+                                   error = asio::error::operation_aborted;
+                               if (error)
+                                   return wanted.handler(error, nullptr);
+                               take(std::move(listener), std::move(wanted));
+                           });
+    }
+    static void take(std::shared_ptr<generic_acceptor> listener, attempt wanted)
+    {
+        sockaddr_storage peer{};
+        socklen_t bytes = sizeof peer;
+        const int fd = ::accept4(listener->native_handle(), reinterpret_cast<sockaddr*>(&peer),
+                                 &bytes, SOCK_CLOEXEC);
+        if (fd < 0) {
+            const int failed = errno; // what the moves below might change
+            return is_passing(failed) ? accept(std::move(listener), std::move(wanted))
+                                      : wanted.handler(system_error(failed), nullptr);
+        }
+        generic_socket socket(wanted.target);
+        error_code error;
+        socket.assign({peer.ss_family, 0}, fd, error);
+        if (error)
+            ::close(fd);
+        if (error || !wanted.kind.admits(fd, wanted.settings))
+            return wanted.handler(error, nullptr);
+        wanted.kind.tune(fd, wanted.settings);
+        wanted.handler(error, 
+                       make_socket_stream(std::move(socket), wanted.kind, wanted.settings));
+    }
+
+    const std::shared_ptr<generic_acceptor> listener_; ///< a wait for it may end after this
     const socket_kind& kind_;
     options settings_;
     std::function<void()> on_close_;
@@ -265,7 +311,7 @@ public:
     void start(const generic_endpoint& address, const generic_endpoint* source)
     {
         error_code error;
-        socket_.open(address.protocol(), error);
+        open_socket(socket_, address.protocol(), error);
         if (!error)
             error = kind_.prepare(socket_.native_handle(), settings_);
         if (!error && source) {
@@ -326,7 +372,7 @@ private:
             return handler(error, nullptr);
         }
         kind_.tune(socket_.native_handle(), settings_);
-        handler(error, make_socket_stream(std::move(socket_), kind_));
+        handler(error, make_socket_stream(std::move(socket_), kind_, settings_));
     }
 
     generic_socket socket_;
@@ -338,9 +384,10 @@ private:
 
 } // namespace
 
-std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_kind& kind)
+std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_kind& kind,
+                                           const options& settings)
 {
-    return std::make_unique<socket_stream>(std::move(socket), kind);
+    return std::make_unique<socket_stream>(std::move(socket), kind, settings);
 }
 
 std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint& address,
@@ -348,7 +395,9 @@ std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint
                                     std::function<void()> on_close, error_code& error)
 {
     generic_acceptor listener(io);
-    listener.open(address.protocol(), error);
+    open_socket(listener, address.protocol(), error);
+    if (!error)
+        listener.native_non_blocking(true, error);
     if (error)
         return nullptr;
     error = kind.prepare(listener.native_handle(), settings);
@@ -380,6 +429,9 @@ std::unique_ptr<acceptor> listen_on_given(asio::io_context& io, std::initializer
     const bool listens = ask(SO_ACCEPTCONN) != 0;
     if (!error && (!listens || std::ranges::find(families, family) == families.end()))
         error = system_error(EINVAL);
+    int on = 1;
+    if (!error && ::ioctl(settings.listening_fd, FIONBIO, &on) != 0)
+        error = system_error(errno);
     generic_acceptor listener(io);
     if (!error)
         listener.assign({family, protocol}, settings.listening_fd, error);

@@ -23,14 +23,16 @@ struct socket_kind {
     std::string (*endpoint_text)(const sockaddr* address, socklen_t bytes);
     /// What stream::undelivered_bytes() answers for a connected socket.
     std::size_t (*undelivered_bytes)(int fd);
-    /// Peer-Address for a socket address.
-    std::string (*peer_text)(int fd, const sockaddr* address, socklen_t bytes);
+    /// Peer-Address for a socket address; `ipv6`: as the option says.
+    std::string (*peer_text)(int fd, const sockaddr* address, socklen_t bytes,
+                             bool ipv6);
     /// May the peer of this accepted socket connect?
     bool (*admits)(int fd, const options& settings);
 };
 
 /// A connected kernel socket as a stream.
-std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_kind& kind);
+std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_kind& kind,
+                                           const options& settings);
 
 /// Binds and listens. `on_close` runs when listening ends (to remove a file).
 std::unique_ptr<acceptor> listen_on(boost::asio::io_context& io, const generic_endpoint& address,

@@ -35,7 +35,7 @@ protected:
         EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
         generic_socket socket(io_);
         socket.assign({AF_UNIX, 0}, ends[0]);
-        stream_ = make_socket_stream(std::move(socket), kind);
+        stream_ = make_socket_stream(std::move(socket), kind, {});
         peer_ = ends[1];
     }
     ~SocketStream() override { ::close(peer_); }

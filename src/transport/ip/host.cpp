@@ -104,6 +104,12 @@ std::optional<ip::address> literal(const std::string& host)
     return address;
 }
 
+std::optional<ip::address> literal(const std::string& host, bool ipv6)
+{
+    const auto address = literal(host);
+    return address && !ipv6 ? std::optional(unmapped(*address)) : address;
+}
+
 std::optional<ip::address> interface_address(const std::string& name, family wanted)
 {
     std::optional<ip::address> found;

@@ -34,6 +34,9 @@ std::optional<std::uint16_t> parse_port(std::string_view text);
 /// An IPv4 or IPv6 address in numbers, the latter perhaps with a zone ("fe80::1%eth0"), which must
 /// be an interface of this machine.
 std::optional<boost::asio::ip::address> literal(const std::string& host);
+/// The same for a socket that serves IPv6 or does not: if not, an IPv4-mapped address is the IPv4
+/// address it stands for.
+std::optional<boost::asio::ip::address> literal(const std::string& host, bool ipv6);
 
 enum class family : unsigned char { v4, v6, any };
 

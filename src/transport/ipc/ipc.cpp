@@ -69,14 +69,14 @@ std::string endpoint_text(const sockaddr* address, socklen_t bytes)
     return "ipc://" + std::string(local->sun_path, ::strnlen(local->sun_path, length));
 }
 
-std::string peer_text(int fd, const sockaddr*, socklen_t)
+std::string peer_text(int fd, const sockaddr*, socklen_t, bool)
 {
     // Clients have no address of their own: their credentials tell who they are.
     ucred credentials{};
     socklen_t bytes = sizeof credentials;
     if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
         return {};
-    return ":" + std::to_string(credentials.uid) + ":" + std::to_string(credentials.gid) + ":" +
+    return "localhost:" + std::to_string(credentials.uid) + ":" + std::to_string(credentials.gid) + ":" +
            std::to_string(credentials.pid);
 }
 
@@ -111,7 +111,10 @@ std::string make_directory(error_code& error)
             break;
         base = nullptr;
     }
-    std::string pattern = base ? std::string(base) + "/tmpXXXXXX" : "tmpXXXXXX";
+    std::string pattern = base ? base : "";
+    if (base && !pattern.ends_with('/'))
+        pattern += '/';
+    pattern += "tmpXXXXXX";
     if (!::mkdtemp(pattern.data()))
         error = system_error(errno);
     return pattern;

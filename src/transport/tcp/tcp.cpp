@@ -84,9 +84,11 @@ std::string endpoint_text(const sockaddr* address, socklen_t bytes)
     return tcp_address::endpoint_text(to_tcp(address, bytes));
 }
 
-std::string peer_text(int, const sockaddr* address, socklen_t bytes)
+std::string peer_text(int, const sockaddr* address, socklen_t bytes, bool ipv6)
 {
-    return ip_host::unmapped(to_tcp(address, bytes).address()).to_string();
+    // With IPv6, IPv4 addresses have their mapped form, also where the socket has none of its own.
+    const auto peer = to_tcp(address, bytes).address();
+    return (ipv6 && peer.is_v4() ? "::ffff:" : "") + peer.to_string();
 }
 
 std::size_t undelivered_bytes(int)
@@ -158,7 +160,7 @@ public:
         const auto port = next_hop ? ip_host::parse_port(next_hop->port) : std::nullopt;
         if (!port || next_hop->host.empty())
             return finish_later(system_error(EINVAL));
-        if (const auto literal = ip_host::literal(next_hop->host)) {
+        if (const auto literal = ip_host::literal(next_hop->host, settings_.ipv6)) {
             if (literal->is_v6() && !settings_.ipv6)
                 return finish_later(system_error(EAFNOSUPPORT));
             candidates_.emplace_back(*literal, *port);

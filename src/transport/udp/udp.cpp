@@ -3,6 +3,7 @@
 
 #include "transport/ip/host.hpp"
 #include "transport/ip/settings.hpp"
+#include "transport/open_socket.hpp"
 #include "transport/udp/address.hpp"
 
 #include <algorithm>
@@ -209,7 +210,7 @@ error_code bind_to(generic_socket& socket, const udp_address::parsed& address)
 error_code open(generic_socket& socket, const udp_address::parsed& address, const options& settings)
 {
     error_code error;
-    socket.open({address.endpoint.protocol().family(), IPPROTO_UDP}, error);
+    open_socket(socket, {address.endpoint.protocol().family(), IPPROTO_UDP}, error);
     if (!error)
         error = ip_settings::apply(socket.native_handle(), settings);
     if (!error)
