@@ -312,6 +312,16 @@ TEST_F(Multicast, is_received_on_the_interface_named)
     }
 }
 
+// Which it does as well if none is given; it may have none.
+TEST_F(Multicast, is_received_on_an_interface_that_the_system_chooses)
+{
+    const bool has_one = zmq_bind(socket_, ("udp://"s + group + ":*").c_str()) == 0;
+    test_socket member(context_, ZMQ_DGRAM);
+    const int chosen = zmq_bind(member, ("udp://*;"s + group + ":*").c_str());
+    EXPECT_EQ(has_one ? 0 : -1, chosen) << zmq_strerror(zmq_errno());
+    EXPECT_TRUE(fails_with(EINVAL, zmq_bind(member, "udp://*;127.0.0.1:5555")));
+}
+
 TEST_F(Multicast, is_received_by_every_member)
 {
     const std::string endpoint = bind("udp://lo;"s + group + ":*");

@@ -6,6 +6,7 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include "support/raw_peer.hpp"
 
@@ -49,16 +50,70 @@ TEST_F(TcpAddresses, the_wildcard_serves_both_families)
     EXPECT_EQ("four", bound_.recv());
 }
 
-TEST_F(TcpAddresses, a_peer_of_ipv4_is_named_by_its_ipv4_address)
+/// Peer-Address of the next message.
+std::string sender_of_next(test_socket& socket)
 {
-    const std::string endpoint = bound_.bind_and_resolve("tcp://*:*");
-    peer_.connect("tcp://127.0.0.1" + port_of(endpoint));
-    peer_.send("x");
     zmq_msg_t message;
     zmq_msg_init(&message);
-    ASSERT_EQ(1, zmq_msg_recv(&message, bound_, 0));
-    EXPECT_STREQ("127.0.0.1", zmq_msg_gets(&message, "Peer-Address"));
+    EXPECT_NE(-1, zmq_msg_recv(&message, socket, 0));
+    const char* const address = zmq_msg_gets(&message, "Peer-Address");
+    const std::string found = address ? address : "(none)";
     zmq_msg_close(&message);
+    return found;
+}
+
+TEST(PeerAddress, of_an_ipv4_peer_is_mapped_where_ipv6_is_enabled)
+{
+    test_context context;
+    for (const bool binder : {false, true}) {
+        for (const bool connector : {false, true}) {
+            test_socket bound(context, ZMQ_PAIR);
+            test_socket peer(context, ZMQ_PAIR);
+            bound.set(ZMQ_IPV6, binder);
+            peer.set(ZMQ_IPV6, connector);
+            const std::string endpoint = bound.bind_and_resolve("tcp://127.0.0.1:*");
+            peer.connect("tcp://127.0.0.1" + endpoint.substr(endpoint.rfind(':')));
+            peer.send("x");
+            bound.send("x");
+            EXPECT_EQ(binder ? "::ffff:127.0.0.1" : "127.0.0.1", sender_of_next(bound));
+            EXPECT_EQ(connector ? "::ffff:127.0.0.1" : "127.0.0.1", sender_of_next(peer));
+        }
+    }
+}
+
+TEST(PeerAddress, of_an_ipc_peer_tells_its_credentials)
+{
+    test_context context;
+    const std::string expected = "localhost:" + std::to_string(::getuid()) + ":" +
+                                 std::to_string(::getgid()) + ":" + std::to_string(::getpid());
+    for (const char* address : {"ipc://*", "ipc://@zlink-peer-address-test"}) {
+        test_socket bound(context, ZMQ_PAIR);
+        test_socket peer(context, ZMQ_PAIR);
+        peer.connect(bound.bind_and_resolve(address));
+        peer.send("x");
+        bound.send("x");
+        EXPECT_EQ(expected, sender_of_next(bound));
+        EXPECT_EQ(expected, sender_of_next(peer));
+    }
+}
+
+// A process that does not serve IPv6 may be told the endpoint of one that does.
+TEST(MappedLiterals, are_ipv4_addresses_where_ipv6_is_disabled)
+{
+    test_context context;
+    for (const bool ipv6 : {false, true}) {
+        test_socket bound(context, ZMQ_PULL);
+        bound.set(ZMQ_IPV6, ipv6);
+        const std::string port = bound.bind_and_resolve("tcp://127.0.0.1:*");
+        for (const char* host : {"[::ffff:127.0.0.1]", "[::FFFF:7f00:1]", "::ffff:127.0.0.1"}) {
+            test_socket peer(context, ZMQ_PUSH);
+            peer.connect("tcp://" + std::string(host) + port.substr(port.rfind(':')));
+            peer.send("x");
+            EXPECT_EQ("x", bound.recv()) << host;
+        }
+    }
+    test_socket bound(context, ZMQ_PULL);
+    EXPECT_EQ(0u, bound.bind_and_resolve("tcp://[::ffff:127.0.0.1]:*").find("tcp://127.0.0.1:"));
 }
 
 TEST_F(TcpAddresses, ipv4_literals_are_mapped)

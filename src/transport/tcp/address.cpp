@@ -87,7 +87,7 @@ ip::tcp::endpoint resolve_local(std::string_view text, bool ipv6, error_code& er
     if (host == "*")
         return {any_address(ipv6), *port};
     const auto family = ipv6 ? ip_host::family::any : ip_host::family::v4;
-    auto address = ip_host::literal(host);
+    auto address = ip_host::literal(host, ipv6);
     if (!address)
         address = ip_host::interface_address(host, family);
     if (!address && !host.empty())
@@ -111,7 +111,7 @@ ip::tcp::endpoint resolve_source(std::string_view source, const ip::tcp::endpoin
     const bool ipv6 = target.address().is_v6();
     if (host == "*")
         return {any_address(ipv6), *port};
-    auto address = ip_host::literal(host);
+    auto address = ip_host::literal(host, ipv6);
     if (!address)
         address =
             ip_host::interface_address(host, ipv6 ? ip_host::family::v6 : ip_host::family::v4);

@@ -34,7 +34,8 @@ parsed finish(const ip_host::local_and_remote& parts, const ip::address& address
         result.interface_index = zone_of(address);
     if (!parts.has_local)
         return result;
-    const auto index = ip_host::interface_index(std::string(parts.local));
+    const auto index = parts.local == "*" ? 0u // the system chooses
+                                          : ip_host::interface_index(std::string(parts.local));
     if (!index)
         error = system_error(ENODEV);
     else if (!result.multicast())
@@ -64,7 +65,7 @@ parsed to_bind(std::string_view text, bool ipv6, error_code& error)
         return finish(
             parts, ipv6 ? ip::address(ip::address_v6::any()) : ip::address(ip::address_v4::any()),
             *port, error);
-    auto address = ip_host::literal(target->host);
+    auto address = ip_host::literal(target->host, ipv6);
     if (!address)
         address = ip_host::interface_address(target->host, wanted_family(ipv6));
     if (!address && !target->host.empty())
@@ -81,7 +82,7 @@ parsed to_connect(std::string_view text, bool ipv6, error_code& error)
     const auto parts = ip_host::split_local(text);
     const auto target = ip_host::split(parts.remote);
     const std::uint16_t port = target ? ip_host::parse_port(target->port).value_or(0) : 0;
-    auto address = target ? ip_host::literal(target->host) : std::nullopt;
+    auto address = target ? ip_host::literal(target->host, ipv6) : std::nullopt;
     if (!address && port != 0 && !target->host.empty())
         address = ip_host::resolve(target->host, wanted_family(ipv6));
     if (port == 0 || !address || address->is_unspecified() || (address->is_v6() && !ipv6)) {
