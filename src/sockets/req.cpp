@@ -144,14 +144,13 @@ private:
                 state_ = state::receiving;
                 return true;
             }
-            bool ours = true;
-            if (numbered_) {
-                ours = part.more() && part.size == sizeof number_ &&
-                       std::memcmp(part.data, &number_, sizeof number_) == 0;
-                if (part.more() && part.size == sizeof number_) {
-                    in_.pop();
-                    in_.peek(part);
-                }
+            // A number may also come late, for a request of the time when they had numbers.
+            const bool has_number = part.more() && part.size == sizeof number_;
+            bool ours = has_number == numbered_;
+            if (has_number) {
+                ours = ours && std::memcmp(part.data, &number_, sizeof number_) == 0;
+                in_.pop();
+                in_.peek(part);
             }
             if (!part.more() || part.size != 0) {
                 // Not an envelope: this peer does not speak our language.

@@ -486,6 +486,32 @@ TEST_P(MalformedReply, ends_the_connection)
 
 ZLINK_WIRE_TRANSPORTS(MalformedReply);
 
+// The reply to a request of the time when they had numbers may come late.
+class LateReply : public transport_test {};
+
+TEST_P(LateReply, with_a_number_is_passed_over)
+{
+    auto [router, req, address] =
+        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_REQ, {}, [](test_socket& socket) {
+            socket.set(ZMQ_REQ_CORRELATE, 1);
+            socket.set(ZMQ_REQ_RELAXED, 1);
+        });
+    req.send("first");
+    parts numbered = router.recv_parts(); // id, number, delimiter, body
+    ASSERT_EQ(4u, numbered.size());
+    req.set(ZMQ_REQ_CORRELATE, 0);
+    req.send("second");
+    parts plain = router.recv_parts();
+    ASSERT_EQ(3u, plain.size());
+    numbered.back() = "late";
+    router.send_parts(numbered);
+    plain.back() = "in time";
+    router.send_parts(plain);
+    EXPECT_EQ("in time", req.recv());
+}
+
+ZLINK_ALL_TRANSPORTS(LateReply);
+
 class ReqRepOnTheWire : public transport_test {};
 
 TEST_P(ReqRepOnTheWire, a_reply_may_come_over_the_next_connection)
