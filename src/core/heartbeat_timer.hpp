@@ -42,7 +42,13 @@ public:
     void ping_received(std::chrono::milliseconds ttl, std::shared_ptr<void> owner);
     /// A PING was handed to the connection at once, see engine::heartbeat::ping_sent().
     void ping_sent() noexcept;
-    /// Bytes came in.
+    /// Bytes came in: see engine::heartbeat::progressed().
+    void progressed() noexcept
+    {
+        if (heartbeat_ && heartbeat_->awaits())
+            heartbeat_->progressed(engine::heartbeat::clock::now());
+    }
+    /// A frame has come.
     void received() noexcept
     {
         if (heartbeat_)

@@ -485,7 +485,7 @@ void session::read()
             return wait(transport::direction::read);
         if (result.failed() || result.bytes == 0)
             return lost(loss::connection);
-        heartbeat_.received();
+        heartbeat_.progressed();
         const auto error = decoder.received(result.bytes);
         if (decoder.went_on())
             heartbeat_.received(); // what a PING among them asked for has come

@@ -533,6 +533,62 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
     }
 }
 
+// All of them, though nothing but room for them comes after the connection has taken the first.
+TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
+{
+    narrow_stream stream(random_, 1'000);
+    outbound_.attach(stream, {});
+    std::vector<std::byte> ping;
+    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
+    constexpr int sent = 1'000;
+    auto state = engine::outbound::status::idle;
+    for (int i = 0; i < sent; ++i)
+        state = outbound_.send_control(ping).state;
+    ASSERT_EQ(engine::outbound::status::blocked, state);
+    auto channels = std::make_shared<channel_pair>();
+    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+    while (state == engine::outbound::status::blocked) {
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+        state = outbound_.drain().state;
+    }
+    for (int reads = 0; commands_.count < sent && reads < 100'000; ++reads)
+        read_into(inbound, stream);
+    EXPECT_EQ(sent, commands_.count);
+    outbound_.detach();
+}
+
+// A peer that asks and asks and never reads must not cost memory without end.
+TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
+{
+    narrow_stream stream(random_, 1'000);
+    outbound_.attach(stream, {});
+    std::vector<std::byte> ping;
+    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
+    const auto most = static_cast<int>(engine::outbound::most_control_bytes / ping.size());
+    for (int i = 0; i < 3 * most; ++i)
+        outbound_.send_control(ping);
+    auto channels = std::make_shared<channel_pair>();
+    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+    for (auto state = engine::outbound::status::blocked;
+         state == engine::outbound::status::blocked; state = outbound_.drain().state)
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+    const auto read_all = [&] {
+        for (int quiet = 0, seen = commands_.count; quiet < 1'000; ++quiet) {
+            read_into(inbound, stream);
+            if (std::exchange(seen, commands_.count) != commands_.count)
+                quiet = 0;
+        }
+    };
+    read_all();
+    EXPECT_LE(most, commands_.count);
+    EXPECT_GE(2 * most + 100, commands_.count); // those that the stream took, too
+    const int before = commands_.count;
+    outbound_.send_control(ping);
+    read_all();
+    EXPECT_EQ(before + 1, commands_.count);
+    outbound_.detach();
+}
+
 // While messages are queued without end, the next border between two of them is soon enough.
 TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
 {

@@ -48,13 +48,18 @@ void heartbeat::ping_received(std::chrono::milliseconds ttl, clock::time_point n
     ttl_deadline_ = now + ttl;
 }
 
-void heartbeat::resume(clock::time_point now) noexcept
+void heartbeat::progressed(clock::time_point now) noexcept
 {
-    paused_ = false;
     if (answer_deadline_)
         answer_deadline_ = now + timeout_;
     if (ttl_deadline_)
         ttl_deadline_ = now + ttl_;
+}
+
+void heartbeat::resume(clock::time_point now) noexcept
+{
+    paused_ = false;
+    progressed(now);
 }
 
 } // namespace zlink::engine

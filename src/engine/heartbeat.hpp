@@ -18,7 +18,8 @@ struct heartbeat_settings {
 /// connection is dead. Sans I/O: its owner says what happens and what time it is, and asks again
 /// when deadline() has come.
 ///
-/// Whatever is received proves that the peer lives, not only PONG.
+/// Whatever is received proves that the peer lives, not only PONG: a frame ends the wait, and a part
+/// of one prolongs it, as a large one may take long.
 ///
 /// Thread safety: none of its own.
 class heartbeat {
@@ -42,7 +43,12 @@ public:
     /// A PING was handed to the connection: from now on the answer is awaited. Not to be called
     /// for one that had to queue behind other data, or slow transfers would be taken for death.
     void ping_sent(clock::time_point now) noexcept;
-    /// Bytes came in. Call before their PINGs are reported.
+    /// Bytes came in, if only some of a frame: what is awaited gets its full time again. Call before
+    /// what they are is reported.
+    void progressed(clock::time_point now) noexcept;
+    /// Is there silence that would mean death?
+    bool awaits() const noexcept { return answer_deadline_ || ttl_deadline_; }
+    /// A frame has come.
     void received() noexcept
     {
         answer_deadline_.reset();

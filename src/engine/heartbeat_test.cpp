@@ -121,6 +121,28 @@ TEST(heartbeat, traffic_ends_a_time_to_live_and_the_next_ping_begins_another)
     EXPECT_EQ(beats.due(at(6'553'800)), action::dead);
 }
 
+TEST(heartbeat, a_part_of_a_frame_prolongs_the_wait_but_does_not_end_it)
+{
+    auto beats = make(0);
+    beats.ping_received(milliseconds(200), at(0));
+    beats.progressed(at(150));
+    EXPECT_EQ(beats.due(at(349)), action::none);
+    EXPECT_EQ(beats.due(at(350)), action::dead);
+
+    auto asking = make(100);
+    EXPECT_EQ(asking.due(at(100)), action::ping);
+    asking.ping_sent(at(100));
+    EXPECT_TRUE(asking.awaits());
+    asking.progressed(at(180));
+    EXPECT_EQ(asking.due(at(200)), action::ping);
+    EXPECT_EQ(asking.due(at(279)), action::none);
+    EXPECT_EQ(asking.due(at(280)), action::dead);
+    asking.received();
+    EXPECT_FALSE(asking.awaits());
+    asking.progressed(at(290));
+    EXPECT_FALSE(asking.awaits());
+}
+
 TEST(heartbeat, the_earliest_deadline_counts)
 {
     auto beats = make(100, 500);

@@ -107,7 +107,8 @@ outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
     std::lock_guard lock(mutex_);
     if (!to_)
         return {status::detached, false};
-    control_.insert(control_.end(), bytes.begin(), bytes.end());
+    if (control_.size() + bytes.size() <= most_control_bytes)
+        control_.insert(control_.end(), bytes.begin(), bytes.end());
     from_.queue.wake();
     if (blocked_)
         return {status::blocked, false};
@@ -403,6 +404,7 @@ outbound::outcome outbound::drain_locked(int batches)
             result.state = write_staged();
             if (result.state != status::idle)
                 break;
+            continue; // more control frames may have come meanwhile
         }
         if (newest_) {
             result.state = write_newest();

@@ -64,8 +64,10 @@ public:
     /// I/O thread. Writes what is there; `left` if the sending thread is waiting for the
     /// connection.
     outcome drain();
-    /// I/O thread. Bytes to be written at the next message boundary.
+    /// I/O thread. Bytes to be written at the next message boundary. What is more than
+    /// most_control_bytes is left out: the peer asks for answers that it does not read.
     outcome send_control(std::span<const std::byte> bytes);
+    static constexpr std::size_t most_control_bytes = 64 * 1024;
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
     /// allows it. If it is on duty it stays so with status `written`, and not with any other.
     outcome drain_directly(stalls how = stalls::wait);

@@ -128,6 +128,35 @@ TEST_F(HeartbeatOnTheWire, a_frame_behind_a_ping_ends_its_time_to_live)
     }
 }
 
+TEST_F(HeartbeatOnTheWire, a_part_of_a_frame_behind_a_ping_does_not_end_its_time_to_live)
+{
+    const std::string message = zmtp::frame(std::string(100'000, 'x'));
+    for (const std::size_t bytes : {std::size_t{1}, message.size() / 2}) {
+        raw_link at(context_, ZMQ_PULL);
+        zmtp::shake_hands(at.peer, "PUSH");
+        at.peer.send(zmtp::ping(1) + message.substr(0, bytes));
+        EXPECT_EQ(zmtp::pong(), zmtp::recv_frame(at.peer));
+        EXPECT_TRUE(at.peer.ended());
+    }
+}
+
+// A peer that asks and asks and never reads must not cost memory without end.
+TEST_F(HeartbeatOnTheWire, is_not_answered_for_ever_to_who_does_not_read)
+{
+    raw_link at(context_, ZMQ_PULL);
+    zmtp::shake_hands(at.peer, "PUSH");
+    std::string pings;
+    while (pings.size() < 100'000)
+        pings += zmtp::ping(0, "0123456789abcdef");
+    std::size_t asked = 0;
+    for (; asked < 20'000'000; asked += pings.size())
+        at.peer.send(pings);
+    at.peer.send(zmtp::frame("all read"));
+    EXPECT_EQ("all read", at.socket.recv());
+    // What the kernel holds for both sides, and a little more.
+    EXPECT_LT(at.peer.recv_at_most(asked / 2, 1s).size(), asked / 2);
+}
+
 TEST_F(HeartbeatOnTheWire, is_answered_between_messages_of_any_size)
 {
     raw_link at(context_, ZMQ_PUSH, [](test_socket& socket) {
