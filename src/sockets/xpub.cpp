@@ -96,9 +96,10 @@ void xpub::subscription(core::pipe_end& pipe, bool subscribe, std::span<const st
             pass_up(pipe, true, topic);
         return;
     }
+    // With VERBOSER also those of topics that the peer does not hold: who counts what an XSUB with
+    // VERBOSE_UNSUBSCRIBE says has to see all of it.
     const auto removed = index_.remove(topic, pipe.number);
-    if (removed == subscriber_index::removal::last_for_topic ||
-        (verboser_ && removed != subscriber_index::removal::unknown))
+    if (verboser_ || removed == subscriber_index::removal::last_for_topic)
         pass_up(pipe, false, topic);
 }
 

@@ -135,6 +135,18 @@ TEST_P(XPubXSub, an_xsub_cancels_upstream_when_its_count_is_zero)
     EXPECT_EQ(cancel("a"), publisher_.recv());
 }
 
+TEST_P(XPubXSub, verboser_shows_as_many_cancellations_as_are_sent)
+{
+    publisher_.set(ZMQ_XPUB_VERBOSER, 1);
+    test_socket socket = subscriber(ZMQ_XSUB);
+    socket.set(ZMQ_XSUB_VERBOSE_UNSUBSCRIBE, 1);
+    for (const std::string& request :
+         {subscribe("a"), subscribe("a"), cancel("a"), cancel("a"), cancel("never")}) {
+        socket.send(request);
+        EXPECT_EQ(request, publisher_.recv());
+    }
+}
+
 TEST_P(XPubXSub, other_messages_of_an_xsub_are_passed_up)
 {
     test_socket socket = subscriber(ZMQ_XSUB);
