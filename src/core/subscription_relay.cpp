@@ -29,8 +29,9 @@ engine::encoding subscription_relay::begin(engine::write_batch& opening,
                                            const std::function<void()>& announce)
 {
     stale_before_ = 0;
-    // Groups are told by commands in every version.
-    as_messages_ = (remote.major < 3 || remote.minor == 0) && socket_type != types::dish;
+    const bool groups = socket_type == types::dish; // told by commands in every version
+    as_messages_ = (remote.major < 3 || remote.minor == 0) && !groups;
+    knows_no_groups_ = remote.major < 3 && groups;
     frames_ = engine::framing_for(remote);
     std::vector<std::byte> commands;
     // A verbose publisher sees every single subscription, but none again after a reconnection.
@@ -51,8 +52,8 @@ void subscription_relay::translate(engine::write_batch& out, const engine::queue
     const auto& how = *static_cast<const subscription_relay*>(self);
     if ((frame.flags & zmtp3::flag_command) == 0)
         return engine::append_frame(out, how.frames_, frame);
-    if (frame.position < how.stale_before_)
-        return; // said again when the connection was made
+    if (frame.position < how.stale_before_ || how.knows_no_groups_)
+        return; // stale: said again when the connection was made
     if (!how.as_messages_)
         return engine::append_command(out, frame);
     const auto command = engine::parse_traffic_command(frame.body);

@@ -16,7 +16,8 @@ bool sends_subscriptions(int socket_type) noexcept;
 
 /// Tells the peer of a pipe what the socket subscribes to. Each new connection is told everything
 /// first; what lies in the queue from before that is outdated then, what is queued later follows.
-/// Peers older than ZMTP 3.1 are told by messages instead of commands, but of groups.
+/// Peers older than ZMTP 3.1 are told by messages instead of commands, but of groups; those older
+/// than 3.0 know no commands and are told of no groups.
 ///
 /// Thread safety: begin() in the I/O thread while nothing is attached to the connection's
 /// engine::outbound. The encoding is used by whoever writes, and only reads.
@@ -35,6 +36,7 @@ private:
 
     std::uint64_t stale_before_ = 0; ///< commands queued before this position are outdated
     bool as_messages_ = false;       ///< the peer is older than ZMTP 3.1
+    bool knows_no_groups_ = false;   ///< it is older than ZMTP 3.0, and groups are what there is
     engine::framing frames_ = engine::framing::zmtp3;
     bool was_linked_ = false; ///< subscriptions were told once
 };

@@ -101,6 +101,16 @@ TEST_F(SubscriptionRelay, tells_of_groups_by_commands)
     EXPECT_EQ(opening(), text(command_frame(traffic_command_kind::join, "a")));
 }
 
+TEST_F(SubscriptionRelay, tells_peers_without_commands_of_no_groups)
+{
+    one_subscription source(traffic_command_kind::join);
+    for (const std::uint8_t major : {1, 2}) {
+        const auto how = begin(source, types::dish, major, 0);
+        EXPECT_EQ(opening(), "");
+        EXPECT_EQ(translated(how, traffic_command_kind::leave, 0), "");
+    }
+}
+
 TEST_F(SubscriptionRelay, leaves_out_what_the_connection_was_told_already)
 {
     const frame early = frame_of("queued before the connection", false);
