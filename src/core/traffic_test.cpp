@@ -557,6 +557,33 @@ TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
     outbound_.detach();
 }
 
+TEST_P(Traffic, commands_follow_a_translated_message_that_found_no_room)
+{
+    const engine::encoding same{
+        .translate = [](engine::write_batch& out, const engine::queued_frame& frame,
+                        const void*) { append_frame(out, engine::framing::zmtp3, frame); },
+        .context = nullptr,
+        .batches = false};
+    narrow_stream stream(random_, 1'000);
+    outbound_.attach(stream, {}, same);
+    send({std::string(5'000, 'x')});
+    auto state = outbound_.drain().state;
+    ASSERT_EQ(engine::outbound::status::blocked, state);
+    std::vector<std::byte> ping;
+    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
+    outbound_.send_control(ping);
+    auto channels = std::make_shared<channel_pair>();
+    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+    while (state == engine::outbound::status::blocked) {
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+        state = outbound_.drain().state;
+    }
+    for (int reads = 0; commands_.count == 0 && reads < 100'000; ++reads)
+        read_into(inbound, stream);
+    EXPECT_EQ(1, commands_.count);
+    outbound_.detach();
+}
+
 // A peer that asks and asks and never reads must not cost memory without end.
 TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
 {

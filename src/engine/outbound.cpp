@@ -416,6 +416,7 @@ outbound::outcome outbound::drain_locked(int batches)
             result.state = write_batch_now();
             if (result.state != status::idle)
                 break;
+            continue; // the same
         }
         if (encoding_) {
             if (batches == 0 &&
