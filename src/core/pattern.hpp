@@ -56,6 +56,9 @@ public:
     /// Sends one part. EAGAIN may also mean, once, that the message that was begun has lost its
     /// peer: the same part and the rest of the message are taken then, and dropped.
     virtual int send(const frame& part) = 0;
+    /// The caller was told EAGAIN of the last part of a message and will not be served later: what
+    /// it sends next is another message.
+    virtual void last_part_refused() noexcept {}
     /// send() in short, of a part with `more` to follow or not. False if it takes more than a look,
     /// and nothing has happened: send() does it.
     virtual bool put(const std::byte* data, std::size_t size, bool more) noexcept;

@@ -232,7 +232,10 @@ int socket::wait_to_send(const frame& part, bool dont_wait)
         if (result != EAGAIN)
             return result;
     }
-    return wait_until(operation, dont_wait ? 0 : options_.send_timeout_ms, false);
+    const int result = wait_until(operation, dont_wait ? 0 : options_.send_timeout_ms, false);
+    if (result == EAGAIN && !part.more())
+        pattern_->last_part_refused();
+    return result;
 }
 
 int socket::send_to_group(std::string_view group, const frame& part, bool dont_wait)

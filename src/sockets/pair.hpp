@@ -51,6 +51,12 @@ public:
         return ENOMEM;
     }
 
+    void last_part_refused() noexcept override
+    {
+        if (dropping_ && !lost_) // else nobody was told yet
+            in_message_ = dropping_ = false;
+    }
+
     int receive(core::frame& part) override
     {
         if (!peer_)

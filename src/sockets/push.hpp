@@ -22,6 +22,7 @@ public:
     {
         return out_.put(data, size, more);
     }
+    void last_part_refused() noexcept override { out_.last_part_refused(); }
     core::pipe_end* only_target() noexcept override { return out_.only(); }
     int receive(core::frame&) override { return ENOTSUP; }
     void received() override {}

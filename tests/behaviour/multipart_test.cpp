@@ -10,6 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 
 class Multipart : public transport_test {};
+class ZlinkOnlyMultipart : public Multipart {};
 
 TEST_P(Multipart, is_invisible_until_its_last_part_was_sent)
 {
@@ -137,7 +138,30 @@ TEST_P(Multipart, the_rest_of_a_message_whose_peer_left_is_taken_and_dropped)
     }
 }
 
+// Who does not wait and is told that there is no room for the last part begins a new message next.
+TEST_P(ZlinkOnlyMultipart, the_message_after_one_whose_last_part_was_refused_is_whole)
+{
+    for (const auto& [type, peer_type] : {std::pair{ZMQ_PUSH, ZMQ_PULL},
+                                          {ZMQ_DEALER, ZMQ_DEALER},
+                                          {ZMQ_PAIR, ZMQ_PAIR}}) {
+        auto [source, leaves, address] = link(context_, GetParam(), type, peer_type);
+        ASSERT_TRUE(source.writable());
+        source.send("cut", ZMQ_SNDMORE);
+        leaves.close();
+        EXPECT_FALSE(source.readable(quiet_window)); // and the loss is noticed
+        source.events();
+        test_socket stays(context_, peer_type);
+        stays.connect(address);
+        EXPECT_TRUE(fails_with(EAGAIN, zmq_send(source, "off", 3, ZMQ_DONTWAIT)));
+        source.send_parts({"a", "whole", "one"});
+        source.send("another");
+        EXPECT_EQ((parts{"a", "whole", "one"}), stays.recv_parts());
+        EXPECT_EQ(parts{"another"}, stays.recv_parts());
+    }
+}
+
 ZLINK_ALL_TRANSPORTS(Multipart);
+ZLINK_ALL_TRANSPORTS(ZlinkOnlyMultipart);
 
 } // namespace
 } // namespace zlink::test

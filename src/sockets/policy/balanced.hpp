@@ -27,6 +27,7 @@ public:
 
     void received() override { in_.pop(); }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
+    void last_part_refused() noexcept override { out_.last_part_refused(); }
     core::pipe_end* only_target() noexcept override { return out_.only(); }
     core::pipe_end* only_source() noexcept override { return in_.only(); }
     bool can_send() override { return out_.can_send(); }

@@ -58,6 +58,9 @@ public:
         return 0;
     }
 
+    /// See core::pattern: there is no rest that would have to be dropped.
+    void last_part_refused() noexcept { dropping_ = lost_; }
+
     /// send() for a small part, if nothing is in its way; false if send() has to look.
     bool put(const std::byte* data, std::size_t size, bool more) noexcept
     {
