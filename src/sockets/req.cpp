@@ -153,8 +153,11 @@ private:
                 in_.peek(part);
             }
             if (!part.more() || part.size != 0) {
-                // Not an envelope: this peer does not speak our language.
+                // Not an envelope: this peer does not speak our language. Within the process there
+                // is no connection that it could make anew: it may do better with the next one.
                 in_.skip_message();
+                if (pipe->is_inproc)
+                    continue;
                 host_.drop(*pipe);
                 return false;
             }

@@ -486,6 +486,26 @@ TEST_P(MalformedReply, ends_the_connection)
 
 ZLINK_WIRE_TRANSPORTS(MalformedReply);
 
+TEST(MalformedReplyOverInproc, is_passed_over)
+{
+    test_context context;
+    for (const int correlate : {0, 1}) {
+        auto [router, req, address] = link(
+            context, transport::inproc, ZMQ_ROUTER, ZMQ_REQ,
+            [](test_socket& socket) { socket.set(ZMQ_ROUTER_MANDATORY, 1); },
+            [=](test_socket& socket) { socket.set(ZMQ_REQ_CORRELATE, correlate); });
+        req.send("question");
+        parts good = router.recv_parts();
+        for (const parts& bad : {parts{"no delimiter"}, {"no delimiter", "reply"}, {"four"}}) {
+            router.send(good.front(), ZMQ_SNDMORE);
+            router.send_parts(bad);
+        }
+        good.back() = "answer";
+        router.send_parts(good);
+        EXPECT_EQ("answer", req.recv());
+    }
+}
+
 // The reply to a request of the time when they had numbers may come late.
 class LateReply : public transport_test {};
 
