@@ -3,8 +3,10 @@
 
 #include "base/rotation.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <mutex>
 #include <new>
@@ -44,24 +46,47 @@ static_assert(class_bytes(class_of(65536 + 1)) >= 65536 + 1);
 static_assert(class_bytes(class_of(16384)) == 16384);
 
 // A block that comes back is still in the caches and mapped; a new one is neither. When a lot is on
-// its way already, it is worth waiting this many turns for a block that is about to come back.
+// its way already, it is worth waiting this many turns for a block that is about to come back. If
+// none does, the application may keep them all, and the next ones are asked for without a wait.
 constexpr std::size_t plenty_bytes = 2 * 1024 * 1024;
 constexpr int turns_to_wait = 16;
+constexpr std::chrono::microseconds longest_wait{200}; // turns take long where others want them
+constexpr unsigned most_without_wait = 1024;
 
 class block_pool {
 public:
     void* take_or_wait(std::size_t index) noexcept
     {
         void* block = take(index);
-        if (!block && outstanding_bytes_.load(std::memory_order_relaxed) > plenty_bytes) {
-            for (int turn = 0; turn < turns_to_wait && !block; ++turn) {
-                std::this_thread::yield(); // to the thread that has the blocks
-                if (kept_.load(std::memory_order_relaxed) != 0)
-                    block = take(index);
-            }
-        }
+        if (!block && outstanding_bytes_.load(std::memory_order_relaxed) > plenty_bytes)
+            block = wait_for(index);
         outstanding_bytes_.fetch_add(class_bytes(index), std::memory_order_relaxed);
         return block;
+    }
+
+    void* wait_for(std::size_t index) noexcept
+    {
+        const unsigned without = without_wait_.load(std::memory_order_relaxed);
+        if (without != 0) {
+            without_wait_.store(without - 1, std::memory_order_relaxed);
+            return nullptr;
+        }
+        const auto until = std::chrono::steady_clock::now() + longest_wait;
+        for (int turn = 0; turn < turns_to_wait; ++turn) {
+            if (turn != 0 && std::chrono::steady_clock::now() > until)
+                break;
+            std::this_thread::yield(); // to the thread that has the blocks
+            if (kept_.load(std::memory_order_relaxed) == 0)
+                continue;
+            if (void* const block = take(index)) {
+                vain_waits_.store(0, std::memory_order_relaxed);
+                return block;
+            }
+        }
+        const unsigned vain = vain_waits_.load(std::memory_order_relaxed);
+        without_wait_.store(std::min(1U << vain, most_without_wait), std::memory_order_relaxed);
+        vain_waits_.store(std::min(vain + 1, 16U), std::memory_order_relaxed);
+        return nullptr;
     }
 
     void* take(std::size_t index) noexcept
@@ -100,6 +125,9 @@ private:
     std::size_t bytes_ = 0;
     std::atomic<std::size_t> kept_{0};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< given out and not come back
+    // Threads that overwrite each other's counts wait once more or once less.
+    std::atomic<unsigned> vain_waits_{0};   ///< one after the other
+    std::atomic<unsigned> without_wait_{0}; ///< so many blocks more are not waited for
 };
 
 // Small blocks come and go with every message that an application holds as a zmq_msg_t, mostly in

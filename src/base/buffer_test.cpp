@@ -2,6 +2,8 @@
 #include "base/buffer.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <gtest/gtest.h>
 #include <thread>
@@ -51,6 +53,27 @@ TEST(Buffer, may_be_freed_in_another_thread)
             blocks.emplace_back(allocate_buffer(64));
     }).join();
     blocks.clear();
+}
+
+// Blocks that the application keeps are not waited for each time, which takes long where the
+// processors are busy.
+TEST(Buffer, many_large_ones_are_had_soon_on_a_busy_machine)
+{
+    std::atomic<bool> done{false};
+    std::vector<std::thread> busy;
+    for (unsigned i = 0; i < 2 * std::max(2u, std::thread::hardware_concurrency()); ++i)
+        busy.emplace_back([&] {
+            while (!done)
+                ;
+        });
+    const auto begin = std::chrono::steady_clock::now();
+    std::vector<buffer_ref> kept;
+    for (int i = 0; i < 500; ++i)
+        kept.emplace_back(allocate_buffer(100'000));
+    EXPECT_GT(std::chrono::seconds(4), std::chrono::steady_clock::now() - begin);
+    done = true;
+    for (std::thread& thread : busy)
+        thread.join();
 }
 
 TEST(Buffer, rotates_once_enough_blocks_wait)
