@@ -803,8 +803,11 @@ bool socket::end_connected(std::string_view text)
         for (std::size_t i = 0; i < pipes_.size(); ++i) // IMMEDIATE=1: pipes of its connections
             if (const auto other = pipes_[i]; other && other->connected_side &&
                                               other->endpoint == ended.endpoint &&
-                                              other->belongs_to(*ended.connection))
-                close_pipe(*other, options_.linger_ms);
+                                              other->belongs_to(*ended.connection)) {
+                other->read_connection(); // if it is this thread that reads
+                other->hang_up(options_.linger_ms);
+                finish_pipe(*other);
+            }
         ended.connection->close(options_.linger_ms);
     }
     return found;

@@ -100,5 +100,44 @@ TEST(ImmediateTcp, what_was_queued_for_a_lost_peer_is_lost)
     EXPECT_EQ(zmtp::frame("fresh"), zmtp::recv_frame(second));
 }
 
+TEST(ImmediateTcp, what_has_come_can_be_read_after_disconnecting)
+{
+    test_context context;
+    const raw_listener listener;
+    test_socket sink(context, ZMQ_PULL);
+    sink.set(ZMQ_IMMEDIATE, 1);
+    sink.connect(listener.endpoint());
+    const raw_peer peer = listener.accept();
+    zmtp::shake_hands(peer, "PUSH");
+    std::string messages; // in one segment: with the first one all have come
+    for (int index = 0; index < 10; ++index)
+        messages += zmtp::frame(std::to_string(index));
+    peer.send(messages);
+    EXPECT_EQ("0", sink.recv());
+    ASSERT_EQ(0, zmq_disconnect(sink, listener.endpoint().c_str()));
+    for (int index = 1; index < 10; ++index)
+        EXPECT_EQ(std::to_string(index), sink.recv());
+    EXPECT_FALSE(sink.readable(quiet_window));
+    EXPECT_TRUE(peer.ended());
+}
+
+// With libzmq that is so once the socket has noticed, a call or two later.
+TEST(ZlinkOnlyImmediateTcp, nothing_is_sent_to_who_was_disconnected)
+{
+    test_context context;
+    const raw_listener listener;
+    test_socket socket(context, ZMQ_DEALER);
+    socket.set(ZMQ_IMMEDIATE, 1);
+    socket.connect(listener.endpoint());
+    const raw_peer peer = listener.accept();
+    zmtp::shake_hands(peer, "DEALER");
+    peer.send(zmtp::frame("a") + zmtp::frame("b"));
+    EXPECT_EQ("a", socket.recv());
+    ASSERT_EQ(0, zmq_disconnect(socket, listener.endpoint().c_str()));
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "x", 1, ZMQ_DONTWAIT)));
+    EXPECT_EQ("b", socket.recv());
+    EXPECT_TRUE(peer.ended());
+}
+
 } // namespace
 } // namespace zlink::test
