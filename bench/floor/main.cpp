@@ -6,7 +6,9 @@
 // Streams are written and read in large pieces, as a library does that gathers small messages. In
 // round trips both threads try to read again and again, without sleeping: no library whose threads
 // share nothing but the socket can be faster. Behind the table stands what it takes to bring one
-// cache line from one processor to another, which bounds all that passes between threads.
+// cache line from one processor to another, which bounds all that passes between threads, and what
+// the instruction takes by which Linux copies to and from sockets on x86, for the best and the
+// worst place of the buffer.
 #include "common/cell.hpp"
 #include "common/cpu_time.hpp"
 
@@ -291,6 +293,30 @@ double handover_ns()
     return time.count() / (2 * rounds);
 }
 
+#ifdef __x86_64__
+void string_move(void* to, const void* from, std::size_t bytes)
+{
+    asm volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+}
+
+/// Time of a string move within the caches, to an address so many bytes above that of the source
+/// modulo 4096. Some processors take those up to 15 for overlapping memory.
+double string_move_us(std::size_t above, std::size_t bytes)
+{
+    constexpr std::size_t page_bytes = 4096;
+    constexpr int moves = 200;
+    struct alignas(page_bytes) page {
+        char bytes[page_bytes];
+    };
+    const std::vector<page> source(bytes / page_bytes + 1);
+    std::vector<page> target(bytes / page_bytes + 2);
+    const auto begin = clock::now();
+    for (int move = 0; move < moves; ++move)
+        string_move(target.front().bytes + above, source.front().bytes, bytes);
+    return std::chrono::duration<double, std::micro>(clock::now() - begin).count() / moves;
+}
+#endif
+
 void report(const settings& chosen)
 {
     fmt::print("| transport | bytes | messages/s | CPU per message (us) | round trips/s | one way: "
@@ -315,6 +341,15 @@ void report(const settings& chosen)
     }
     fmt::print("\nA cache line from one processor to another: {:.0f} ns\n",
                median(chosen.runs, handover_ns));
+#ifdef __x86_64__
+    constexpr std::size_t moved_bytes = 64 * 1024;
+    const auto move = [&](std::size_t above) {
+        return median(chosen.runs, [above] { return string_move_us(above, moved_bytes); });
+    };
+    fmt::print("A string move of 64 KiB to 64 bytes above the source modulo 4096: {:.1f} us; to 7: "
+               "{:.1f} us\n",
+               move(64), move(7));
+#endif
 }
 
 } // namespace
