@@ -24,6 +24,8 @@ public:
 
     /// Reads that are offered less space are not worth being timed.
     static constexpr std::size_t fewest_bytes = 48 * 1024;
+    /// So often the other place is tried again.
+    static constexpr unsigned reads_until_other = 16 * 1024;
 
     /// Is the next body to be read into the receiver's memory?
     bool outside() const noexcept
@@ -37,7 +39,7 @@ public:
     {
         (was_outside ? outside_ : block_).add(bytes, took);
         if (++reads_ % reads_until_other == 0) // conditions change: what was worse is tried again
-            (outside() ? block_ : outside_).reads = fewest_reads / 2;
+            (outside() ? block_ : outside_) = {};
     }
 
 private:
@@ -60,7 +62,6 @@ private:
     };
 
     static constexpr unsigned fewest_reads = 8;
-    static constexpr unsigned reads_until_other = 1024;
     static constexpr double copy_ns_per_byte = 0.06; ///< from block to receiver, in a cache
 
     place outside_;
