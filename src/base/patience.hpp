@@ -34,13 +34,13 @@ public:
     static constexpr unsigned most_in_dialogue = 16;
 
     /// Waits, with `sleep()`, after a look if that is worth its time. `found()` tells by a glance
-    /// whether there is news; `messages`: how many have come since the wait before, about.
+    /// whether there is news; `in_stream`: news come whether this thread answers or not.
     /// `signalled` if found() said so, `interrupted` if a signal handler ran while looking, else
     /// what sleep() returned.
     template <class Found, class Sleep>
-    wait_result wait(unsigned messages, deadline until, Found found, Sleep sleep)
+    wait_result wait(bool in_stream, deadline until, Found found, Sleep sleep)
     {
-        if (messages > most_in_dialogue)
+        if (in_stream)
             return sleep();
         if (credit_ > 0)
             if (const auto seen = look(until, found); seen != wait_result::timeout)

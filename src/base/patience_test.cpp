@@ -18,7 +18,7 @@ patience ready_to_look()
     bool looked = false;
     for (int i = 0; i < 100 && !looked; ++i)
         subject.wait(
-            1, no_deadline,
+            false, no_deadline,
             [&] {
                 looked = true;
                 return glance::news;
@@ -35,7 +35,7 @@ int sleeps_before_look(patience& subject, bool success)
     bool looked = false;
     while (!looked) {
         subject.wait(
-            1, no_deadline,
+            false, no_deadline,
             [&] {
                 looked = true;
                 return success ? glance::news : glance::nothing;
@@ -51,14 +51,15 @@ int sleeps_before_look(patience& subject, bool success)
 TEST(Patience, sleeps_at_first)
 {
     patience subject;
-    EXPECT_EQ(wait_result::ready, subject.wait(1, no_deadline, at_once, short_sleep));
+    EXPECT_EQ(wait_result::ready, subject.wait(false, no_deadline, at_once, short_sleep));
 }
 
 TEST(Patience, looks_on_while_that_finds_something)
 {
     patience subject = ready_to_look();
     for (int i = 0; i < 1000; ++i)
-        ASSERT_EQ(wait_result::signalled, subject.wait(1, no_deadline, at_once, short_sleep)) << i;
+        ASSERT_EQ(wait_result::signalled, subject.wait(false, no_deadline, at_once, short_sleep))
+            << i;
 }
 
 TEST(Patience, sleeps_when_a_look_finds_nothing)
@@ -67,7 +68,7 @@ TEST(Patience, sleeps_when_a_look_finds_nothing)
     int looks = 0;
     const auto begin = steady_clock::now();
     EXPECT_EQ(wait_result::ready, subject.wait(
-                                      1, no_deadline,
+                                      false, no_deadline,
                                       [&] {
                                           ++looks;
                                           return glance::nothing;
@@ -82,7 +83,7 @@ TEST(Patience, a_look_goes_on_while_there_is_progress)
     patience subject = ready_to_look();
     const auto begin = steady_clock::now();
     EXPECT_EQ(wait_result::signalled, subject.wait(
-                                          1, no_deadline,
+                                          false, no_deadline,
                                           [&] {
                                               return steady_clock::now() - begin <
                                                              patience::longest_look * 3
@@ -120,7 +121,7 @@ TEST(Patience, a_look_does_not_outlast_the_deadline)
     patience subject = ready_to_look();
     int looks = 0;
     subject.wait(
-        1, steady_clock::now(),
+        false, steady_clock::now(),
         [&] {
             ++looks;
             return glance::nothing;
@@ -134,15 +135,14 @@ TEST(Patience, progress_does_not_outlast_the_deadline)
     patience subject = ready_to_look();
     const auto until = steady_clock::now() + patience::longest_look * 2;
     EXPECT_EQ(wait_result::ready, subject.wait(
-                                      1, until, [] { return glance::progress; }, short_sleep));
+                                      false, until, [] { return glance::progress; }, short_sleep));
     EXPECT_GE(steady_clock::now(), until);
 }
 
 TEST(Patience, a_stream_is_not_looked_for)
 {
     patience subject = ready_to_look();
-    EXPECT_EQ(wait_result::ready,
-              subject.wait(patience::most_in_dialogue + 1, no_deadline, at_once, short_sleep));
+    EXPECT_EQ(wait_result::ready, subject.wait(true, no_deadline, at_once, short_sleep));
 }
 
 // --- signals -------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ protected:
         patience subject = ready_to_look();
         bool raised = false;
         const wait_result result = subject.wait(
-            1, no_deadline,
+            false, no_deadline,
             [&] {
                 if (!std::exchange(raised, true))
                     ::pthread_kill(::pthread_self(), number);

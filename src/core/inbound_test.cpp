@@ -153,5 +153,31 @@ TEST(inbound, zmtp_2_0_has_no_commands)
     EXPECT_EQ(three.commands, 1);
 }
 
+TEST(inbound, tells_whether_a_message_has_begun)
+{
+    auto channels = std::make_shared<core::channel_pair>();
+    counted_commands commands;
+    inbound in(channels->a_to_b, -1, engine::kept_commands::none, commands);
+    const auto take = [&](const std::string& text) {
+        const auto bytes = hex(text);
+        iovec space[2];
+        in.prepare(space);
+        std::memcpy(space[0].iov_base, bytes.data(), bytes.size());
+        EXPECT_EQ(in.received(bytes.size()), inbound_error::none);
+        return in.in_message();
+    };
+    EXPECT_FALSE(in.in_message());
+    EXPECT_FALSE(take("000161"));
+    EXPECT_TRUE(take("00"));   // a part of a header
+    EXPECT_TRUE(take("0261")); // and of a body
+    EXPECT_FALSE(take("62"));
+    EXPECT_TRUE(take("010161")); // more to follow
+    EXPECT_FALSE(take("000162"));
+    EXPECT_TRUE(take("020000000000004000")); // a large body is to come
+    EXPECT_TRUE(take("61"));
+    in.reset();
+    EXPECT_FALSE(in.in_message());
+}
+
 } // namespace
 } // namespace zlink::test

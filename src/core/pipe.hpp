@@ -62,6 +62,7 @@ public:
         /// otherwise.
         bool outside = false;
         engine::decoder::outside_body body; ///< has come there as a whole
+        bool in_stream = false; ///< who waits for more had better sleep than look: see stream_wait
     };
     /// The caller waits for input now and again, and would rather read by itself.
     virtual void ask_for_reading() noexcept {}

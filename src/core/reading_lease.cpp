@@ -55,7 +55,7 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
     // Input that there is no room for must not end a sleep; the next call looks again.
     const int awaited = end == read_end::full ? -1 : from_->descriptor();
     return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
-             in_->reads_outside(), body},
+             in_->reads_outside(), body, wait_.sleeps()},
             ended};
 }
 
@@ -110,6 +110,7 @@ reading_lease::read_end reading_lease::read_directly() noexcept
             break;
         ++reads_;
         bytes += result.bytes;
+        const std::uint64_t complete_before = in_->messages();
         try {
             left_.error = in_->received(result.bytes);
         } catch (...) {
@@ -117,6 +118,9 @@ reading_lease::read_end reading_lease::read_directly() noexcept
         }
         if (left_.error != engine::inbound_error::none)
             break;
+        const std::uint64_t complete = in_->messages() - complete_before;
+        wait_.note(complete, result.bytes, complete > 1 || in_->in_message(),
+                   base::steady_clock::now);
         if (result.bytes < offered && left_.commands.empty()) {
             end = read_end::dry;
             break;

@@ -3,6 +3,7 @@
 
 #include "core/body_place.hpp"
 #include "core/pipe.hpp"
+#include "core/stream_wait.hpp"
 #include "engine/decoder.hpp"
 #include "transport/stream.hpp"
 
@@ -110,6 +111,7 @@ private:
     std::mutex mutex_;
     reader reader_ = reader::io_thread;
     body_place place_;
+    stream_wait wait_;
     unsigned reads_ = 0; ///< that found something, since the last look
     bool watch_asked_ = false;
 

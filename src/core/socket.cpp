@@ -95,7 +95,7 @@ int socket::sleep(base::deadline until, bool for_input)
         consider_reading();
         const unsigned received = take_received();
         woken = receiving_patience_.wait(
-            lent_.empty() ? received : 0, until,
+            lent_.empty() ? received > base::patience::most_in_dialogue : in_stream_, until,
             [&] {
                 return box_->has_mail() ? base::glance::news
                        : lent_.empty()  ? base::glance::nothing
@@ -106,7 +106,8 @@ int socket::sleep(base::deadline until, bool for_input)
         if (leave_reading()) // a peer that waits to be read may be what this thread waits for
             return 0;
         woken = sending_patience_.wait(
-            0, until, [&] { return box_->has_mail() ? base::glance::news : base::glance::nothing; },
+            false, until,
+            [&] { return box_->has_mail() ? base::glance::news : base::glance::nothing; },
             [&] { return sleep_alone(until, false); });
     }
     switch (woken) {
@@ -176,6 +177,7 @@ void socket::take_lent(pipe_end& pipe)
 base::glance socket::read_lent()
 {
     auto seen = base::glance::nothing;
+    in_stream_ = false;
     for (std::size_t i = 0; i < lent_.size();) {
         pipe_end& pipe = *lent_[i].pipe;
         const bool memory_taken =
@@ -193,6 +195,7 @@ base::glance socket::read_lent()
             forget_shortcuts();
             pattern_->readable(pipe);
         }
+        in_stream_ |= read.in_stream;
         lent_[i].descriptor = read.descriptor;
         if (read.lent)
             ++i;

@@ -153,6 +153,8 @@ public:
     base::patience& polling_patience() noexcept { return polling_patience_; }
     /// Parts of messages since this was last asked.
     unsigned take_received() noexcept { return std::exchange(received_, 0); }
+    /// Do the connections that this thread reads by itself bring a stream? As of the last look.
+    bool in_stream() const noexcept { return in_stream_; }
     /// The thread has found nothing and waits for input of this and other sockets. Adds what it has
     /// to wait for as well, the connections that it reads by itself; if that would be more than
     /// `most`, the I/O threads read again, and it is false: look again. Only for a socket without a
@@ -353,6 +355,7 @@ private:
         int descriptor;
     };
     std::vector<lent_connection> lent_;
+    bool in_stream_ = false; ///< one of them brings large messages without waiting for answers
 
     // Memory of the caller that waits in receive_to(), for a large body to be read into.
     std::span<std::byte> memory_;

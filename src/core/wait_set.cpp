@@ -88,7 +88,9 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
     for (socket* each : own_)
         messages += each->take_received();
     return own_.front()->polling_patience().wait(
-        lent_.empty() ? messages : 0, until,
+        lent_.empty() ? messages > base::patience::most_in_dialogue
+                      : std::ranges::any_of(readers_, &socket::in_stream),
+        until,
         [&] {
             if (std::ranges::any_of(boxes_, &base::mailbox::has_mail))
                 return base::glance::news;

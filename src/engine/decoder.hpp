@@ -60,6 +60,9 @@ public:
     /// are set.
     virtual outside_body take_outside_body() noexcept { return {}; }
 
+    /// Has a message begun that is not complete?
+    virtual bool in_message() const noexcept { return false; }
+
     bool consumer_was_asleep() noexcept { return std::exchange(wake_consumer_, false); }
     /// May the channel take more messages? If not, its producer will be told when it can.
     bool has_room() noexcept { return to_.flow.has_room_or_wait(); }

@@ -59,6 +59,7 @@ public:
         messages_before_offer_ = messages();
     }
     void withdraw_memory() noexcept override;
+    bool in_message() const noexcept override { return in_message_ || body_ || have_ != 0; }
     bool reads_outside() const noexcept override { return body_outside_; }
     outside_body take_outside_body() noexcept override { return std::exchange(finished_, {}); }
 
