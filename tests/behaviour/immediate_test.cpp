@@ -100,15 +100,22 @@ TEST(ImmediateTcp, what_was_queued_for_a_lost_peer_is_lost)
     EXPECT_EQ(zmtp::frame("fresh"), zmtp::recv_frame(second));
 }
 
+// Connects with IMMEDIATE to a listener that is a peer of the given type.
+raw_peer meet(test_socket& socket, const raw_listener& listener, const std::string& type)
+{
+    socket.set(ZMQ_IMMEDIATE, 1);
+    socket.connect(listener.endpoint());
+    raw_peer peer = listener.accept();
+    zmtp::shake_hands(peer, type);
+    return peer;
+}
+
 TEST(ImmediateTcp, what_has_come_can_be_read_after_disconnecting)
 {
     test_context context;
     const raw_listener listener;
     test_socket sink(context, ZMQ_PULL);
-    sink.set(ZMQ_IMMEDIATE, 1);
-    sink.connect(listener.endpoint());
-    const raw_peer peer = listener.accept();
-    zmtp::shake_hands(peer, "PUSH");
+    const raw_peer peer = meet(sink, listener, "PUSH");
     std::string messages; // in one segment: with the first one all have come
     for (int index = 0; index < 10; ++index)
         messages += zmtp::frame(std::to_string(index));
@@ -127,10 +134,7 @@ TEST(ZlinkOnlyImmediateTcp, nothing_is_sent_to_who_was_disconnected)
     test_context context;
     const raw_listener listener;
     test_socket socket(context, ZMQ_DEALER);
-    socket.set(ZMQ_IMMEDIATE, 1);
-    socket.connect(listener.endpoint());
-    const raw_peer peer = listener.accept();
-    zmtp::shake_hands(peer, "DEALER");
+    const raw_peer peer = meet(socket, listener, "DEALER");
     peer.send(zmtp::frame("a") + zmtp::frame("b"));
     EXPECT_EQ("a", socket.recv());
     ASSERT_EQ(0, zmq_disconnect(socket, listener.endpoint().c_str()));
