@@ -349,6 +349,20 @@ private:
                local == socket_.remote_endpoint(error) && !error;
     }
 
+    // Asio has waited for it to become writable and would be told of that for ever: see room_wait.
+    void forget_wait(error_code& error)
+    {
+        const auto protocol = socket_.local_endpoint(error).protocol();
+        if (error)
+            return;
+        const int fd = socket_.release(error);
+        if (error)
+            return;
+        socket_.assign(protocol, fd, error);
+        if (error)
+            ::close(fd);
+    }
+
     void close(const connect_handler& handler)
     {
         if (!socket_.is_open())
@@ -365,6 +379,8 @@ private:
             return;
         if (!error && connected_to_itself())
             error = system_error(ECONNREFUSED);
+        if (!error)
+            forget_wait(error);
         const connect_handler handler = std::exchange(handler_, nullptr);
         timer_.cancel();
         if (error) {

@@ -2,7 +2,9 @@
 #include "transport/socket_stream.hpp"
 
 #include "transport/stream.hpp"
+#include "transport/tcp/tcp.hpp"
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -25,6 +27,20 @@ std::size_t all_delivered(int)
     return 0;
 }
 constexpr socket_kind kind{nullptr, nullptr, nullptr, all_delivered, nullptr, nullptr};
+
+/// Does any epoll set of this process list a descriptor for output?
+bool is_told_of_room()
+{
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+        std::ifstream lines(entry.path());
+        for (std::string line; std::getline(lines, line);)
+            if (unsigned events = 0;
+                std::sscanf(line.c_str(), "tfd: %*d events: %x", &events) == 1 &&
+                (events & EPOLLOUT))
+                return true;
+    }
+    return false;
+}
 
 /// A stream and, as a plain descriptor, the other end.
 class SocketStream : public ::testing::Test {
@@ -53,19 +69,6 @@ protected:
         std::vector<std::byte> body(1'000'000);
         while (::recv(peer_, body.data(), body.size(), MSG_DONTWAIT) > 0)
             ;
-    }
-    /// Does any epoll set of this process list a descriptor for output?
-    static bool is_told_of_room()
-    {
-        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
-            std::ifstream lines(entry.path());
-            for (std::string line; std::getline(lines, line);)
-                if (unsigned events = 0;
-                    std::sscanf(line.c_str(), "tfd: %*d events: %x", &events) == 1 &&
-                    (events & EPOLLOUT))
-                    return true;
-        }
-        return false;
     }
     /// Waits in `which` direction; the answer is there once the handler has run.
     std::shared_ptr<std::optional<error_code>> wait(direction which)
@@ -117,6 +120,32 @@ TEST_F(SocketStream, hears_of_room_only_while_it_waits_for_it)
     io_.run_one();
     EXPECT_TRUE(*room);
     EXPECT_FALSE(is_told_of_room());
+}
+
+// Asio waits for the end of connecting as for room.
+TEST(Connecting, leaves_nothing_behind_that_hears_of_room)
+{
+    boost::asio::io_context io;
+    const auto work = boost::asio::make_work_guard(io);
+    error_code failed;
+    const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
+    ASSERT_FALSE(failed);
+    std::unique_ptr<stream> connected;
+    const auto attempt =
+        tcp.connect(io, listening->endpoint().substr(std::string_view("tcp://").size()), {},
+                    [&](const error_code& error, std::unique_ptr<stream> made) {
+                        EXPECT_FALSE(error);
+                        connected = std::move(made);
+                    });
+    while (!connected)
+        io.run_one();
+    EXPECT_FALSE(is_told_of_room());
+    std::optional<error_code> input;
+    connected->async_wait(direction::read, [&](const error_code& error) { input = error; });
+    listening->async_accept(io, [](const error_code&, std::unique_ptr<stream>) {});
+    while (!input)
+        io.run_one();
+    EXPECT_EQ(error_code(), input) << "the connection is still watched";
 }
 
 // The undefined-behaviour sanitizer, which is built in together with the address sanitizer, cannot
