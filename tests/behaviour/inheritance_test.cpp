@@ -5,9 +5,10 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
-#include <csignal>
 #include <filesystem>
 #include <set>
 
@@ -34,26 +35,40 @@ std::set<std::string> inherited(const std::set<int>& before)
     return found;
 }
 
-class sleeping_child {
+/// A program that runs as long as the object lives, and does so when the constructor is done: a call
+/// that starts one returns before the kernel has closed what it is not to have.
+class running_program {
 public:
-    sleeping_child()
+    running_program()
     {
-        char name[] = "sleep";
-        char time[] = "60";
-        char* arguments[] = {name, time, nullptr};
-        if (::posix_spawnp(&pid_, name, nullptr, nullptr, arguments, environ) != 0)
-            throw std::runtime_error("cannot start sleep");
+        int ends[2];
+        if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+            throw std::runtime_error("cannot make a pair of sockets");
+        talk_ = ends[0];
+        posix_spawn_file_actions_t actions;
+        ::posix_spawn_file_actions_init(&actions);
+        ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDIN_FILENO);
+        ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        char name[] = "cat";
+        char* arguments[] = {name, nullptr};
+        const int error = ::posix_spawnp(&pid_, name, &actions, nullptr, arguments, environ);
+        ::posix_spawn_file_actions_destroy(&actions);
+        ::close(ends[1]);
+        char answer = 0;
+        if (error != 0 || ::write(talk_, "x", 1) != 1 || ::read(talk_, &answer, 1) != 1)
+            throw std::runtime_error("cannot run cat");
     }
-    ~sleeping_child()
+    ~running_program()
     {
-        ::kill(pid_, SIGKILL);
+        ::close(talk_);
         ::waitpid(pid_, nullptr, 0);
     }
-    sleeping_child(const sleeping_child&) = delete;
-    sleeping_child& operator=(const sleeping_child&) = delete;
+    running_program(const running_program&) = delete;
+    running_program& operator=(const running_program&) = delete;
 
 private:
     pid_t pid_ = 0;
+    int talk_ = -1;
 };
 
 class Inheritance : public transport_test {};
@@ -72,7 +87,7 @@ TEST_P(Inheritance, leaves_an_address_to_the_next_who_binds_it)
 {
     test_socket first(context_, ZMQ_PULL);
     const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
-    const sleeping_child child;
+    const running_program other;
     first.unbind(address);
     test_socket second(context_, ZMQ_PULL);
     second.bind(address);
