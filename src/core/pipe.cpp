@@ -84,6 +84,8 @@ bool pipe_end::write_any(const frame& part) noexcept
         return lend(part);
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
         return written;
+    if (deferred_ && deferred_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
+        flush(); // rather than begin one more packet with the end of this message
     const bool inlined = part.size < (part.owner ? small_body_bytes : own_memory_bytes) &&
                          !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
@@ -230,7 +232,7 @@ bool pipe_end::append_shared(const frame& part) noexcept
 // True if the frame, or a part of it, has gone to the connection already.
 bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
 {
-    if (part.more() || !other_)
+    if (part.more() || !other_ || (deferred_ && part.size < unbatched_bytes))
         return false;
     base::byte_queue& queue = out_->queue;
     // The parts before it, an envelope mostly, go along if they are there in one piece.

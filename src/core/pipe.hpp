@@ -81,8 +81,12 @@ public:
     virtual void on_closed(int linger_ms) noexcept = 0;
     /// Tries to send one whole message past an idle queue: what comes before its last body, and
     /// that, from the caller's memory. Returns the bytes taken; if that is not all, the rest has
-    /// to be appended and committed.
+    /// to be appended and committed. 0 also if it had better go in a batch, as there is a stream
+    /// of such messages.
     virtual std::size_t write_through(const iovec (&)[2]) noexcept { return 0; }
+    /// From here on a body is written by itself in a stream as well: copying it to a batch would
+    /// cost more than the write that it spares.
+    static constexpr std::size_t unbatched_bytes = 32 * 1024;
 };
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
@@ -313,8 +317,9 @@ public:
 private:
     // From here on a body that may be shared is referred to rather than copied.
     static constexpr std::size_t small_body_bytes = 4 * 1024;
-    // A batch of the sending thread: with a message more it still fits in one packet of the
-    // loopback interface.
+    // What the loopback interface carries in one packet.
+    static constexpr std::size_t packet_bytes = 65'483;
+    // A batch of the sending thread: with a small message more it still fits in a packet.
     static constexpr std::size_t flush_bytes = 62 * 1024;
 
     static std::uint8_t part_flags(std::uint8_t header_flags) noexcept

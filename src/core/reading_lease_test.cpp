@@ -245,7 +245,7 @@ TEST_F(ReadingLease, asks_once_until_it_is_answered)
 /// With large bodies, that come in pieces.
 class ReadingOutside : public ReadingLease {
 protected:
-    static constexpr std::size_t body_bytes = 20'000;
+    static constexpr std::size_t body_bytes = 50'000;
 
     ReadingOutside()
     {

@@ -351,7 +351,13 @@ bool session::collect()
 
 std::size_t session::write_through(const iovec (&message)[2]) noexcept
 {
-    return writer().write_through(message, stalls());
+    const bool may_be_batched = message[1].iov_len < unbatched_bytes;
+    if (may_be_batched && pace_.wants_batches(base::steady_clock::now()))
+        return 0;
+    const std::size_t sent = writer().write_through(message, stalls());
+    if (may_be_batched)
+        pace_.wrote_at_once(base::steady_clock::now());
+    return sent;
 }
 
 // --- reading in the socket's thread: see reading_lease

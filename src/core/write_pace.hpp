@@ -56,11 +56,16 @@ public:
         if (is_one_of_many())
             if (const auto chosen = choose_among_many(now, committed))
                 return *chosen;
-        quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
-        if (quick_wakes_ < quick_wakes_until_batching)
+        if (!follows_quickly(now))
             return way::at_once;
         last_wake_ = now;
         return way::in_batches;
+    }
+    /// Should a message that could be written at once at `now`, past the queue, go with others
+    /// instead?
+    bool wants_batches(time_point now) noexcept
+    {
+        return (is_alone() || !is_one_of_many()) && follows_quickly(now);
     }
     /// What was to be written at once is.
     void wrote_at_once(time_point now) noexcept { last_wake_ = shared_->last_wake = now; }
@@ -81,6 +86,12 @@ private:
     // One whose connections were busy with several messages each has paused if none was woken for
     // so long.
     static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
+
+    bool follows_quickly(time_point now) noexcept
+    {
+        quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
+        return quick_wakes_ >= quick_wakes_until_batching;
+    }
 
     // A message to many: after a pause the first few connections are written to at once. While
     // messages follow each other quickly, or if there are more connections than that, the I/O

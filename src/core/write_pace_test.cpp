@@ -45,6 +45,35 @@ TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
     EXPECT_EQ(send(pace, 4us), way::at_once);
 }
 
+TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
+{
+    const auto shared = std::make_shared<shared_pace>();
+    write_pace pace(shared);
+    const auto follows = [&](std::chrono::nanoseconds gap) {
+        const bool wanted = pace.wants_batches(now_ += gap);
+        if (!wanted)
+            pace.wrote_at_once(now_ += 5us);
+        return wanted;
+    };
+    for (int i = 0; i < 10; ++i)
+        EXPECT_FALSE(follows(4us));
+    EXPECT_FALSE(follows(1us));
+    EXPECT_FALSE(follows(1us));
+    EXPECT_TRUE(follows(1us));
+    EXPECT_EQ(send(pace, 1us), way::in_batches) << "so the queue is told as well";
+    pace.pause();
+    EXPECT_FALSE(follows(1us));
+    // Of a socket that sends to many only if it has one connection.
+    shared->fans_out = true;
+    for (const std::size_t connections : {1, 2}) {
+        shared->connections = connections;
+        pace.pause();
+        EXPECT_FALSE(follows(1us));
+        EXPECT_FALSE(follows(1us));
+        EXPECT_EQ(connections == 1, follows(1us));
+    }
+}
+
 TEST_F(WritePace, takes_a_dialogue_for_no_stream)
 {
     write_pace pace(std::make_shared<shared_pace>());

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t smallest_read_bytes = 2 * 1024;
 constexpr std::size_t largest_read_bytes = 64 * 1024;
 /// Bodies from here on get memory of their own, unless they have arrived as a whole already.
-constexpr std::size_t large_body_bytes = 8 * 1024;
+constexpr std::size_t large_body_bytes = 24 * 1024;
 /// What is read along with the rest of a large body: the next header, and little that must move.
 constexpr std::size_t read_after_body_bytes = 2 * 1024;
 
