@@ -247,18 +247,21 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
         first = at - parts.size();
         first_bytes = parts.size();
     }
-    if (deferred_ && deferred_bytes_ > first_bytes)
-        flush();
     if (!deferred_ && !queue.consumer_asleep())
         return false;
     first_bytes += encode_header(first + first_bytes, part);
     const iovec pieces[2] = {{first, first_bytes}, {const_cast<std::byte*>(part.data), part.size}};
-    const std::size_t sent = other_->write_through(pieces);
+    const auto passed = other_->write_through(pieces);
+    deferred_ |= passed.deferred;
+    if (passed.has_room)
+        notify(writable);
+    const std::size_t sent = passed.bytes;
     if (sent == 0)
         return false;
     written = true;
     in_message_ = false;
     queue.rollback(); // the bytes stay where they are until something is appended
+    deferred_bytes_ = 0;
     if (sent == first_bytes + part.size)
         return true;
     // The rest follows from a copy.
@@ -271,6 +274,7 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
         std::memcpy(copy->data + first_left, part.data + body_sent, rest);
         if (queue.append(copy, copy->data, first_left + rest, true)) {
             commit();
+            deferred_bytes_ = first_left + rest; // later, as it was not to be written at once
             return true;
         }
         copy->drop_reference();

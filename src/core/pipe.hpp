@@ -79,11 +79,15 @@ public:
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
     /// ever).
     virtual void on_closed(int linger_ms) noexcept = 0;
-    /// Tries to send one whole message past an idle queue: what comes before its last body, and
-    /// that, from the caller's memory. Returns the bytes taken; if that is not all, the rest has
-    /// to be appended and committed. 0 also if it had better go in a batch, as there is a stream
-    /// of such messages.
-    virtual std::size_t write_through(const iovec (&)[2]) noexcept { return 0; }
+    struct passed_by {
+        std::size_t bytes = 0;  ///< taken, of both pieces together
+        bool deferred = false;  ///< as in wake_result, from now on
+        bool has_room = false;  ///< the same
+    };
+    /// Tries to send one whole message past the queue, which is idle or the caller's to flush: what
+    /// comes before its last body, and that, from the caller's memory. What was not taken has to be
+    /// appended and committed; nothing is taken if it had better go in a batch.
+    virtual passed_by write_through(const iovec (&)[2]) noexcept { return {}; }
     /// From here on a body is written by itself in a stream as well: copying it to a batch would
     /// cost more than the write that it spares.
     static constexpr std::size_t unbatched_bytes = 32 * 1024;

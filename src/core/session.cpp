@@ -349,15 +349,16 @@ bool session::collect()
     return outcome.state == engine::outbound::status::written;
 }
 
-std::size_t session::write_through(const iovec (&message)[2]) noexcept
+pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
 {
-    const bool may_be_batched = message[1].iov_len < unbatched_bytes;
-    if (may_be_batched && pace_.wants_batches(base::steady_clock::now()))
-        return 0;
-    const std::size_t sent = writer().write_through(message, stalls());
-    if (may_be_batched)
-        pace_.wrote_at_once(base::steady_clock::now());
-    return sent;
+    const bool in_stream = pace_.wants_batches(base::steady_clock::now());
+    if (in_stream && message[1].iov_len < unbatched_bytes)
+        return {};
+    const auto passed = writer().write_through(message, stalls(), in_stream);
+    pace_.wrote_past_queue(base::steady_clock::now());
+    if (passed.begins_duty)
+        post(&session::begin_collecting);
+    return {passed.bytes, passed.begins_duty, passed.wake_producer};
 }
 
 // --- reading in the socket's thread: see reading_lease

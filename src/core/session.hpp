@@ -76,7 +76,7 @@ public:
     void return_reading() noexcept override;
     void on_output_ended() noexcept override { post(&session::close_after_output); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
-    std::size_t write_through(const iovec (&message)[2]) noexcept override;
+    passed_by write_through(const iovec (&message)[2]) noexcept override;
 
     // runtime::errand
     void run() override { drain(); }

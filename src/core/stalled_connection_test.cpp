@@ -55,9 +55,9 @@ constexpr unsigned for_ever = 1U << 30;
 class sending_peer final : public pipe_peer {
 public:
     explicit sending_peer(engine::outbound& out) : out_(out) {}
-    std::size_t write_through(const iovec (&message)[2]) noexcept override
+    passed_by write_through(const iovec (&message)[2]) noexcept override
     {
-        return out_.write_through(message, how);
+        return {out_.write_through(message, how).bytes};
     }
     wake_result on_readable() noexcept override
     {

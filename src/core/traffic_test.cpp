@@ -60,6 +60,8 @@ public:
         return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
     }
 
+    std::size_t packet_bytes() const noexcept override { return packet_bytes_; }
+    void set_packet_bytes(std::size_t bytes) noexcept { packet_bytes_ = bytes; }
     bool takes_more() const noexcept { return bytes_.size() < room_; }
 
 private:
@@ -72,6 +74,7 @@ private:
 
     std::mt19937& random_;
     const std::size_t room_;
+    std::size_t packet_bytes_ = 0;
     std::deque<char> bytes_;
 };
 
@@ -94,12 +97,12 @@ class direct_peer final : public pipe_peer {
 public:
     explicit direct_peer(engine::outbound& out) : out_(out) {}
 
-    std::size_t write_through(const iovec (&message)[2]) noexcept override
+    passed_by write_through(const iovec (&message)[2]) noexcept override
     {
-        const std::size_t bytes = out_.write_through(message);
+        const std::size_t bytes = out_.write_through(message).bytes;
         if (bytes != 0 && bytes < message[0].iov_len + message[1].iov_len && after_cut)
             std::exchange(after_cut, nullptr)();
-        return bytes;
+        return {bytes};
     }
     wake_result on_readable() noexcept override { return {}; }
     void on_writable() noexcept override {}
@@ -145,9 +148,25 @@ public:
                  outcome.state == engine::outbound::status::pending;
         return {};
     }
+    passed_by write_through(const iovec (&message)[2]) noexcept override
+    {
+        if (random_() % 4 == 0)
+            return {};
+        const auto passed =
+            out_.write_through(message, engine::outbound::stalls::wait, random_() % 2 == 0);
+        collects_ |= passed.begins_duty;
+        return {passed.bytes, passed.begins_duty, passed.wake_producer};
+    }
     void on_writable() noexcept override {}
     void on_closed(int) noexcept override {}
 
+    /// The I/O thread has a new connection.
+    void attach(transport::stream& to)
+    {
+        told_ = waits_ = collects_ = false;
+        out_.attach(to, {});
+        handle(out_.drain());
+    }
     /// One turn of the I/O thread; false if it has no cause for any.
     bool turn(bool takes_more)
     {
@@ -649,15 +668,16 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
 {
     const auto peer = std::make_shared<caused_peer>(outbound_, random_);
     sender_.set_other_end(peer);
-    outbound_.attach(stream_, {});
-    outbound_.drain();
+    stream_.set_packet_bytes(random_() % 2 * (8'000 + random_() % 20'000));
+    peer->attach(stream_);
     message got;
     const auto read = [&] { read_into(inbound_, stream_); };
     int sent = 0;
     int received = 0;
     for (int round = 0; round < 100; ++round) {
         for (unsigned burst = random_() % 60; burst > 0; --burst) {
-            send({std::to_string(sent++), std::string(random_() % 4000, 'x')});
+            const std::size_t most = random_() % 8 == 0 ? 60'000 : 4'000;
+            send({std::to_string(sent++), std::string(random_() % most, 'x')});
             if (random_() % 8 == 0)
                 sender_.flush_before_sleep();
             if (random_() % 4 == 0)
@@ -665,18 +685,69 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
             if (random_() % 4 == 0)
                 read();
         }
-        bool has_cause = true;
-        for (int quiet = 0; received < sent && (has_cause || quiet < 1000); ++quiet) {
-            has_cause = peer->turn(stream_.takes_more());
-            read();
-            while (receive(got)) {
+        int turns = 0;
+        for (int quiet = 0; received < sent && quiet < 1'000 && turns < 1'000'000; ++turns) {
+            quiet = peer->turn(stream_.takes_more()) ? 0 : quiet + 1;
+            read(); // what lies in the connection needs no cause
+            while (receive(got))
                 ASSERT_EQ(std::to_string(received++), got.front());
-                quiet = 0;
-            }
         }
         ASSERT_EQ(sent, received) << "nobody saw to the rest";
     }
     EXPECT_TRUE(outbound_.drained());
+}
+
+// Of what a stream has left of a message to the next one, a broken connection leaves nothing.
+TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
+{
+    const auto peer = std::make_shared<caused_peer>(outbound_, random_);
+    sender_.set_other_end(peer);
+    std::vector<message> sent;
+    std::size_t next = 0;
+    bool breaks = true;
+    for (int connection = 0; connection < 20 || breaks; ++connection) {
+        breaks = connection < 20;
+        narrow_stream stream(random_, 1'000 + random_() % 60'000);
+        stream.set_packet_bytes(8'000 + random_() % 20'000);
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+        const auto read_all = [&] {
+            frame part;
+            while (receiver.peek(part)) {
+                const auto number = static_cast<std::size_t>(std::stoi(std::string(part.text())));
+                ASSERT_LE(next, number);
+                ASSERT_LT(number, sent.size());
+                for (const std::string& expected : sent[number]) {
+                    ASSERT_TRUE(receiver.peek(part));
+                    ASSERT_TRUE(expected == part.text());
+                    receiver.pop();
+                }
+                next = number + 1;
+            }
+        };
+        peer->attach(stream);
+        for (unsigned burst = 1 + random_() % 20; burst > 0; --burst) {
+            sent.push_back({std::to_string(sent.size()), std::string(random_() % 60'000, 'x')});
+            send(sent.back());
+            if (random_() % 8 == 0)
+                sender_.flush_before_sleep();
+            if (random_() % 3 == 0)
+                peer->turn(stream.takes_more());
+            if (random_() % 2 == 0)
+                read_into(inbound, stream);
+        }
+        for (int quiet = 0; !breaks && next < sent.size() && quiet < 100'000; ++quiet) {
+            peer->turn(stream.takes_more());
+            read_into(inbound, stream);
+            ASSERT_NO_FATAL_FAILURE(read_all());
+        }
+        outbound_.detach();
+        ASSERT_NO_FATAL_FAILURE(read_all());
+    }
+    EXPECT_EQ(sent.size(), next) << "the last connection did not break";
+    EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
+    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), sent.size());
 }
 
 /// Finds the connection broken when it answers a command.

@@ -61,14 +61,16 @@ public:
         last_wake_ = now;
         return way::in_batches;
     }
-    /// Should a message that could be written at once at `now`, past the queue, go with others
-    /// instead?
+    /// Does a message that could be written past the queue at `now` follow others so closely that
+    /// batches move more of them?
     bool wants_batches(time_point now) noexcept
     {
         return (is_alone() || !is_one_of_many()) && follows_quickly(now);
     }
     /// What was to be written at once is.
     void wrote_at_once(time_point now) noexcept { last_wake_ = shared_->last_wake = now; }
+    /// A message was written past the queue.
+    void wrote_past_queue(time_point now) noexcept { last_wake_ = now; }
     /// A batch is full and is going to be written.
     void write_batch(time_point now) noexcept { last_wake_ = now; }
     /// The sending thread is going to sleep: it was no stream.

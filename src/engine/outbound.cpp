@@ -37,6 +37,7 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first, c
     std::lock_guard lock(mutex_);
     from_.queue.wake(); // no direct write before what is queued has gone
     to_ = &to;
+    packet_bytes_ = to.packet_bytes();
     from_.stalled.store(false, std::memory_order_relaxed);
     blocked_ = false;
     error_ = 0;
@@ -231,7 +232,7 @@ outbound::outcome outbound::collect()
         return {status::written, false}; // the sending thread is at it
     if (blocked_ || !on_duty_)
         return {status::idle, false};
-    const std::uint64_t position = from_.queue.published_position();
+    const std::uint64_t position = from_.queue.published_position() + passed_by_;
     if (std::exchange(collected_, position) == position)
         end_duty(); // nothing has come since the last time
     return drain_from_io_thread();
@@ -244,37 +245,82 @@ bool outbound::drained()
            staged_sent_ == staged_.size() && batch_.empty() && !newest_ && !from_.newest.filled();
 }
 
-std::size_t outbound::write_through(const iovec (&message)[2], stalls how)
+// Of a message behind `before` other bytes, what is not worth a packet of its own.
+std::size_t outbound::left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept
 {
+    const std::size_t total = before + message[0].iov_len + message[1].iov_len;
+    if (packet_bytes_ == 0 || total <= packet_bytes_)
+        return 0;
+    const std::size_t rest = total % packet_bytes_;
+    return rest <= std::min(most_left_bytes, message[1].iov_len) ? rest : 0;
+}
+
+outbound::passed outbound::write_through(const iovec (&message)[2], stalls how, bool in_stream)
+{
+    passed result;
     base::byte_queue& queue = from_.queue;
     std::lock_guard lock(mutex_);
     if (!to_ || blocked_ || encoding_ || !control_.empty() || staged_sent_ != staged_.size())
-        return 0;
-    if (on_duty_ ? queue.send_position() != queue.published_position() : !queue.wake())
-        return 0;
-    transport::io_result result = write(message, 2);
+        return result;
+    iovec entries[batch_entries];
+    base::byte_queue::batch before;
+    if (on_duty_) {
+        drop_void_rest();
+        before = queue.gather(entries, batch_entries - 2, batch_bytes);
+        if (rest_is_void_ || queue.send_position() + before.bytes != queue.published_position())
+            return result;
+    } else if (!queue.wake()) {
+        return result;
+    }
+    std::size_t left = on_duty_ || in_stream ? left_for_next(before.bytes, message) : 0;
+    const bool begins_duty = !on_duty_ && left != 0 && base::has_heavy_fence();
+    if (!on_duty_ && !begins_duty)
+        left = 0;
     const std::size_t total = message[0].iov_len + message[1].iov_len;
-    if (result.bytes < total && !result.failed())
-        press_on(how, [&] {
-            const iovec rest[2] = {
-                after(message[0], result.bytes),
-                after(message[1], result.bytes - std::min(result.bytes, message[0].iov_len))};
-            const bool in_body = rest[0].iov_len == 0;
-            const transport::io_result more = write(rest + in_body, in_body ? 1 : 2);
-            result.bytes += more.bytes;
-            return more.failed() || result.bytes == total;
-        });
+    const std::size_t goal = before.bytes + total - left;
+    entries[before.count] = message[0];
+    entries[before.count + 1] = {message[1].iov_base, message[1].iov_len - left};
+    if (before.count != 0) {
+        counted_until_ = queue.send_position() + before.bytes;
+        result.wake_producer = from_.flow.set_taken(before.messages + passed_by_);
+    }
+    std::size_t written = 0;
+    iovec* next = entries;
+    iovec* const end = entries + before.count + 2;
+    const auto write_more = [&] {
+        const transport::io_result more = write(next, static_cast<int>(end - next));
+        written += more.bytes;
+        std::size_t bytes = more.bytes;
+        for (; next != end && bytes >= next->iov_len; ++next)
+            bytes -= next->iov_len;
+        if (bytes != 0)
+            *next = after(*next, bytes);
+        return more.failed() || written == goal;
+    };
+    if (!write_more())
+        press_on(how, write_more);
+    if (before.bytes != 0 && written != 0) {
+        queue.sent(std::min(written, before.bytes));
+        rest_expected_ = false; // it was first
+    }
+    result.bytes = written - std::min(written, before.bytes);
+    result.begins_duty = begins_duty && written == goal;
+    if (result.begins_duty) {
+        on_duty_ = true;
+        queue.take_recall(); // of a duty that has ended
+    }
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
     // wakes the consumer as any other; a broken connection is found by the next write.
     if (!on_duty_)
         queue.sleep();
     if (result.bytes == total) {
         from_.flow.add_sent(1);
-        from_.flow.add_taken(1);
+        result.wake_producer |= from_.flow.add_taken(1);
         ++passed_by_;
     }
-    rest_expected_ = result.bytes != 0 && result.bytes != total;
-    return result.bytes;
+    if (result.bytes != 0)
+        rest_expected_ = result.bytes != total;
+    return result;
 }
 
 outbound::status outbound::write_staged()

@@ -83,11 +83,24 @@ public:
     /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything
     /// since the last time, so that its next commit is announced again.
     outcome collect();
-    /// Sending thread. Writes one message past the idle queue straight from the caller's memory:
-    /// what comes before its last body, and that. Returns the bytes taken (both counted together);
-    /// 0 = not possible now, nothing was done. If not all was taken the caller appends the rest to
-    /// the queue, as a continuation and with nothing uncommitted before it, and commits it.
-    std::size_t write_through(const iovec (&message)[2], stalls how = stalls::wait);
+    /// Sending thread. Writes one message past the queue straight from the caller's memory: what
+    /// comes before its last body, and that. The queue is idle or, on duty, has little to write,
+    /// which goes first in the same call. 0 bytes: not possible now. If not all was taken the
+    /// caller appends the rest to the queue, as a continuation and with nothing uncommitted before
+    /// it, and commits it.
+    ///
+    /// On duty, the last few bytes of a message that would need one more packet are left to be that
+    /// rest: they go with the next message. `in_stream`: this message follows others closely, so
+    /// that a duty is worth while for that.
+    struct passed {
+        std::size_t bytes = 0;      ///< of the two, counted together
+        bool begins_duty = false;   ///< as after begin_duty()
+        bool wake_producer = false; ///< see outcome
+    };
+    passed write_through(const iovec (&message)[2], stalls how = stalls::wait,
+                         bool in_stream = false);
+    /// What is left to the next message is not more than this.
+    static constexpr std::size_t most_left_bytes = 8 * 1024;
     /// Sending thread. How many messages it has committed so far.
     std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
     /// I/O thread. Is everything written that was committed so far?
@@ -120,12 +133,14 @@ private:
     int error_ = 0;
     outcome drain_from_io_thread();
     void end_duty();
+    std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept;
 
     /// A frame was written in part by write_through(): the rest of it comes first in the queue.
     bool rest_expected_ = false;
     bool rest_is_void_ = false;     ///< and the connection it belonged to is gone
     bool on_duty_ = false;          ///< the sending thread writes what it commits
-    std::uint64_t collected_ = 0;   ///< position at the last collect()
+    std::size_t packet_bytes_ = 0;  ///< of the connection, see transport::stream
+    std::uint64_t collected_ = 0;   ///< position and messages passed by, at the last collect()
     std::uint64_t passed_by_ = 0;   ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;

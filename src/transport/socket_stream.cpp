@@ -151,6 +151,8 @@ public:
 
     std::size_t undelivered_bytes() const noexcept override { return kind_.undelivered_bytes(fd_); }
 
+    std::size_t packet_bytes() const noexcept override { return kind_.packet_bytes(fd_); }
+
     void close() noexcept override
     {
         room_.cancel();

@@ -23,6 +23,8 @@ struct socket_kind {
     std::string (*endpoint_text)(const sockaddr* address, socklen_t bytes);
     /// What stream::undelivered_bytes() answers for a connected socket.
     std::size_t (*undelivered_bytes)(int fd);
+    /// What stream::packet_bytes() answers for a connected socket.
+    std::size_t (*packet_bytes)(int fd);
     /// Peer-Address for a socket address; `ipv6`: as the option says.
     std::string (*peer_text)(int fd, const sockaddr* address, socklen_t bytes,
                              bool ipv6);

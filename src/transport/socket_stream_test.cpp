@@ -22,11 +22,11 @@
 namespace zlink::transport {
 namespace {
 
-std::size_t all_delivered(int)
+std::size_t nothing(int)
 {
     return 0;
 }
-constexpr socket_kind kind{nullptr, nullptr, nullptr, all_delivered, nullptr, nullptr};
+constexpr socket_kind kind{nullptr, nullptr, nullptr, nothing, nothing, nullptr, nullptr};
 
 /// Does any epoll set of this process list a descriptor for output?
 bool is_told_of_room()

@@ -88,8 +88,13 @@ std::size_t undelivered_bytes(int fd)
     return ::ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0 ? static_cast<std::size_t>(unread) : 0;
 }
 
-constexpr socket_kind kind{prepare,           tune,      endpoint_text,
-                           undelivered_bytes, peer_text, ipc_filter::admits};
+std::size_t packet_bytes(int)
+{
+    return 0; // there are none
+}
+
+constexpr socket_kind kind{prepare,      tune,      endpoint_text,     undelivered_bytes,
+                           packet_bytes, peer_text, ipc_filter::admits};
 
 error_code check_connect(std::string_view address, const options&)
 {

@@ -38,8 +38,8 @@ tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
 // Within a machine nothing is under way for long. What the kernel would let come together there
 // (several MiB) only leaves the caches before it is read. It doubles these numbers for its own
 // needs.
-constexpr int local_send_buffer_bytes = 128 * 1024;
-constexpr int local_receive_buffer_bytes = 256 * 1024;
+constexpr int local_send_buffer_bytes = 256 * 1024;
+constexpr int local_receive_buffer_bytes = 512 * 1024;
 
 bool is_within_machine(int fd) noexcept
 {
@@ -96,6 +96,21 @@ std::size_t undelivered_bytes(int)
     return 0; // the kernel goes on sending
 }
 
+// Only the loopback interface has packets as large as this. Over others the kernel, or the hardware,
+// cuts larger units in pieces, and where they end makes little difference.
+constexpr std::uint32_t smallest_large_packet_bytes = 32 * 1024;
+
+std::size_t packet_bytes(int fd)
+{
+    // What this end takes; where it matters the other end is of the same interface. The current size
+    // (TCP_MAXSEG) is half of that until the window has grown.
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    const bool known = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
+                       info.tcpi_advmss >= smallest_large_packet_bytes;
+    return known ? info.tcpi_advmss : 0;
+}
+
 bool admits(int fd, const options& settings)
 {
     if (settings.accept_filters.empty())
@@ -107,8 +122,8 @@ bool admits(int fd, const options& settings)
            filters_admit(settings.accept_filters, to_tcp(address, bytes).address());
 }
 
-constexpr socket_kind kind{ip_settings::apply, tune,      endpoint_text,
-                           undelivered_bytes,  peer_text, admits};
+constexpr socket_kind kind{ip_settings::apply, tune,      endpoint_text, undelivered_bytes,
+                           packet_bytes,       peer_text, admits};
 
 error_code check_connect(std::string_view address, const options&)
 {
