@@ -4,6 +4,9 @@
 #include "support/raw_peer.hpp"
 #include "support/zmtp.hpp"
 
+#include <atomic>
+#include <thread>
+
 namespace zlink::test {
 namespace {
 
@@ -126,6 +129,35 @@ TEST(ImmediateTcp, what_has_come_can_be_read_after_disconnecting)
         EXPECT_EQ(std::to_string(index), sink.recv());
     EXPECT_FALSE(sink.readable(quiet_window));
     EXPECT_TRUE(peer.ended());
+}
+
+// A thread that waits again and again reads its connection by itself: nobody else has read what lies
+// in the kernel.
+TEST(ZlinkOnlyImmediateTcp, what_lies_in_the_kernel_can_be_read_after_disconnecting)
+{
+    test_context context;
+    const raw_listener listener;
+    test_socket sink(context, ZMQ_PULL);
+    const raw_peer peer = meet(sink, listener, "PUSH");
+    constexpr int messages_to_settle = 40;
+    {
+        std::atomic<int> wanted{0};
+        // Ends with the test, also if that fails.
+        const std::jthread sending([&](const std::stop_token& stop) {
+            for (int index = 0; index < messages_to_settle; ++index) {
+                while (wanted <= index && !stop.stop_requested())
+                    std::this_thread::yield();
+                peer.send(zmtp::frame(std::to_string(index)));
+            }
+        });
+        for (int index = 0; index < messages_to_settle; ++index) {
+            ++wanted;
+            EXPECT_EQ(std::to_string(index), sink.recv());
+        }
+    }
+    peer.send(zmtp::frame("last"));
+    ASSERT_EQ(0, zmq_disconnect(sink, listener.endpoint().c_str()));
+    EXPECT_EQ("last", sink.recv());
 }
 
 // With libzmq that is so once the socket has noticed, a call or two later.
