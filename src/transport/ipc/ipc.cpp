@@ -47,16 +47,18 @@ generic_endpoint to_endpoint(std::string_view path, error_code& error)
     return {&address, bytes, 0};
 }
 
-error_code prepare(int fd, const options& settings)
+void tune(int fd, const options& settings)
 {
     if (settings.send_buffer_bytes >= 0)
         ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &settings.send_buffer_bytes, sizeof(int));
     if (settings.receive_buffer_bytes >= 0)
         ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &settings.receive_buffer_bytes, sizeof(int));
-    return {};
 }
 
-void tune(int, const options&) {}
+error_code prepare(int, const options&)
+{
+    return {}; // a connection that is accepted has nothing of its listener
+}
 
 std::string endpoint_text(const sockaddr* address, socklen_t bytes)
 {
