@@ -10,29 +10,32 @@
 
 namespace zlink::core {
 
-/// Waits at the end of a connection until the peer has read what was written: the end must not
-/// overtake that (docs/decisions/0006). Nothing tells when it has, so it is asked for now and then;
-/// a peer that reads nothing at all is not waited for longer than 2 s.
+/// Waits at the end of a connection until the peer has what was written: the end must not overtake
+/// that (docs/decisions/0006). Nothing tells when it has, so it is asked for now and then.
 ///
 /// Thread safety: the I/O thread only.
 /// Lifetime: the I/O context must last until stop().
 class delivery_wait {
 public:
-    /// How many bytes the peer has not read yet.
+    /// How many bytes the peer has not got yet.
     using left_function = std::function<std::size_t()>;
     using end_function = std::function<void()>;
 
     explicit delivery_wait(boost::asio::io_context& io) noexcept : io_(io) {}
 
+    enum class limit : unsigned char {
+        short_stall, ///< a peer that takes nothing at all is waited for no longer than 2 s
+        none,        ///< somebody else watches whether it lives
+    };
     /// Calls `end` once, from within if there is nothing to wait for. What both hold keeps this
     /// alive.
-    void begin(left_function left, end_function end);
+    void begin(left_function left, end_function end, limit how_long = limit::short_stall);
     bool running() const noexcept { return timer_.has_value(); }
     /// Allowed from within both functions.
     void stop() noexcept { timer_.reset(); }
 
 private:
-    void look(left_function left, end_function end);
+    void look(left_function left, end_function end, limit how_long);
 
     boost::asio::io_context& io_;
     std::optional<boost::asio::steady_timer> timer_;   ///< while it waits

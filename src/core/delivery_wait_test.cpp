@@ -8,12 +8,16 @@ namespace {
 
 class DeliveryWait : public ::testing::Test {
 protected:
-    void begin(std::function<std::size_t()> left)
+    void begin(std::function<std::size_t()> left,
+               delivery_wait::limit how_long = delivery_wait::limit::short_stall)
     {
-        wait_.begin(std::move(left), [this] {
-            ++ends_;
-            wait_.stop();
-        });
+        wait_.begin(
+            std::move(left),
+            [this] {
+                ++ends_;
+                wait_.stop();
+            },
+            how_long);
     }
 
     boost::asio::io_context io_;
@@ -47,6 +51,16 @@ TEST_F(DeliveryWait, does_not_last_for_a_peer_that_reads_nothing)
     io_.run();
     EXPECT_EQ(ends_, 1);
     EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::milliseconds(1900));
+}
+
+TEST_F(DeliveryWait, lasts_for_a_peer_that_is_known_to_live)
+{
+    using clock = std::chrono::steady_clock;
+    const auto until = clock::now() + std::chrono::milliseconds(2100);
+    begin([&] { return clock::now() < until ? 5 : 0; }, delivery_wait::limit::none);
+    io_.run();
+    EXPECT_EQ(ends_, 1);
+    EXPECT_GE(clock::now(), until);
 }
 
 TEST_F(DeliveryWait, is_over_without_a_word_when_it_is_stopped)

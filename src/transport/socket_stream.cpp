@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -149,7 +150,15 @@ public:
             ++reads;
     }
 
-    std::size_t undelivered_bytes() const noexcept override { return kind_.undelivered_bytes(fd_); }
+    // tcp: what the peer has not acknowledged. A kernel goes on sending what a closed socket has
+    // left, but gives that up as soon as the peer sends anything itself. ipc: what it has not read.
+    // The kernel keeps that, but peers exist that stop reading as soon as they are told of the end.
+    std::size_t undelivered_bytes() const noexcept override
+    {
+        int bytes = 0;
+        return ::ioctl(fd_, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes)
+                                                                : 0;
+    }
 
     std::size_t packet_bytes() const noexcept override { return kind_.packet_bytes(fd_); }
 

@@ -21,8 +21,6 @@ struct socket_kind {
     void (*tune)(int fd, const options& settings);
     /// Endpoint with scheme for a socket address.
     std::string (*endpoint_text)(const sockaddr* address, socklen_t bytes);
-    /// What stream::undelivered_bytes() answers for a connected socket.
-    std::size_t (*undelivered_bytes)(int fd);
     /// What stream::packet_bytes() answers for a connected socket.
     std::size_t (*packet_bytes)(int fd);
     /// Peer-Address for a socket address; `ipv6`: as the option says.

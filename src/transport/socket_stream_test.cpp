@@ -26,7 +26,7 @@ std::size_t nothing(int)
 {
     return 0;
 }
-constexpr socket_kind kind{nullptr, nullptr, nullptr, nothing, nothing, nullptr, nullptr};
+constexpr socket_kind kind{nullptr, nullptr, nullptr, nothing, nullptr, nullptr};
 
 /// Does any epoll set of this process list a descriptor for output?
 bool is_told_of_room()
@@ -164,6 +164,15 @@ TEST_F(SocketStream, waits_for_room_without_descriptors)
     EXPECT_EQ(error_code(), *room) << "it may be worth a try";
 }
 #endif
+
+TEST_F(SocketStream, knows_what_the_peer_has_not_got)
+{
+    EXPECT_EQ(0U, stream_->undelivered_bytes());
+    fill();
+    EXPECT_LT(0U, stream_->undelivered_bytes());
+    empty();
+    EXPECT_EQ(0U, stream_->undelivered_bytes());
+}
 
 TEST_F(SocketStream, forgets_its_waits_when_it_closes)
 {

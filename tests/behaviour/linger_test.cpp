@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What happens to unsent messages when a socket is closed and the context ends.
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 #include <future>
+#include <sys/socket.h>
 
 namespace zlink::test {
 namespace {
@@ -234,6 +237,35 @@ TEST_P(Linger, of_a_subscriber_that_has_sent_all_is_not_waited_for)
     subscriber.close();
     context_.term();
     EXPECT_GT(2000, clock.elapsed_ms());
+}
+
+// A kernel that has taken the last message gives up what a closed socket has left if the peer sends
+// anything then.
+TEST_P(ZlinkOnlyLinger, loses_nothing_to_a_peer_that_sends_meanwhile)
+{
+    test_context context;
+    test_socket source(context, ZMQ_PUSH);
+    source.set(ZMQ_LINGER, -1);
+    source.set(ZMQ_SNDHWM, 2);
+    source.set(ZMQ_SNDBUF, 2'000'000);
+    const raw_peer peer(source.bind_and_resolve(fresh_bind_address(GetParam())));
+    const int little = 64 * 1024;
+    ::setsockopt(peer.fd(), SOL_SOCKET, SO_RCVBUF, &little, sizeof little);
+    zmtp::shake_hands(peer, "PULL");
+    const std::string body(100'000, 'x');
+    const int sent = send_until_stuck(source, body, 100ms);
+    source.close();
+    auto ended = std::async(std::launch::async, [&context] { context.term(); });
+    // Nothing is queued any more when so much has been read, but much is still in the kernel.
+    const std::string frame = zmtp::frame(body);
+    std::size_t received = 0;
+    for (; received < static_cast<std::size_t>(sent) * frame.size() / 2; received += frame.size())
+        ASSERT_EQ(frame.size(), peer.recv(frame.size()).size());
+    ended.wait_for(quiet_window);
+    peer.send(zmtp::ping());
+    received += peer.recv_to_end().size();
+    EXPECT_EQ(static_cast<std::size_t>(sent) * frame.size(), received);
+    EXPECT_EQ(std::future_status::ready, ended.wait_for(patience));
 }
 
 ZLINK_WIRE_TRANSPORTS(Linger);

@@ -10,8 +10,6 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -82,20 +80,12 @@ std::string peer_text(int fd, const sockaddr*, socklen_t, bool)
            std::to_string(credentials.pid);
 }
 
-// The kernel keeps what a closed socket has sent, but peers exist that stop reading as soon as they
-// are told of the end, and lose what is left.
-std::size_t undelivered_bytes(int fd)
-{
-    int unread = 0;
-    return ::ioctl(fd, SIOCOUTQ, &unread) == 0 && unread > 0 ? static_cast<std::size_t>(unread) : 0;
-}
-
 std::size_t packet_bytes(int)
 {
     return 0; // there are none
 }
 
-constexpr socket_kind kind{prepare,      tune,      endpoint_text,     undelivered_bytes,
+constexpr socket_kind kind{prepare,      tune,      endpoint_text,
                            packet_bytes, peer_text, ipc_filter::admits};
 
 error_code check_connect(std::string_view address, const options&)

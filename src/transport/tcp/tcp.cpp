@@ -91,11 +91,6 @@ std::string peer_text(int, const sockaddr* address, socklen_t bytes, bool ipv6)
     return (ipv6 && peer.is_v4() ? "::ffff:" : "") + peer.to_string();
 }
 
-std::size_t undelivered_bytes(int)
-{
-    return 0; // the kernel goes on sending
-}
-
 // Only the loopback interface has packets as large as this. Over others the kernel, or the hardware,
 // cuts larger units in pieces, and where they end makes little difference.
 constexpr std::uint32_t smallest_large_packet_bytes = 32 * 1024;
@@ -122,7 +117,7 @@ bool admits(int fd, const options& settings)
            filters_admit(settings.accept_filters, to_tcp(address, bytes).address());
 }
 
-constexpr socket_kind kind{ip_settings::apply, tune,      endpoint_text, undelivered_bytes,
+constexpr socket_kind kind{ip_settings::apply, tune,      endpoint_text,
                            packet_bytes,       peer_text, admits};
 
 error_code check_connect(std::string_view address, const options&)
