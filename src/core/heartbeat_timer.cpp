@@ -36,6 +36,14 @@ void heartbeat_timer::ping_sent() noexcept
     heartbeat_->ping_sent(now());
 }
 
+void heartbeat_timer::pause(std::shared_ptr<void> owner)
+{
+    if (!heartbeat_)
+        return;
+    heartbeat_->pause(now());
+    schedule(std::move(owner));
+}
+
 void heartbeat_timer::resume(std::shared_ptr<void> owner)
 {
     heartbeat_->resume(now());

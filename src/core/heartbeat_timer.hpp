@@ -31,21 +31,23 @@ public:
         : io_(io), due_(std::move(due))
     {}
 
-    /// Are there any heartbeats?
-    explicit operator bool() const noexcept { return heartbeat_.has_value(); }
+    /// Is there something to conclude from what the peer sends, or from its silence?
+    bool judges() const noexcept { return heartbeat_ && heartbeat_->judges(); }
     /// A connection begins that wants heartbeats.
     void start(const engine::heartbeat_settings& settings, std::shared_ptr<void> owner);
     /// The connection has gone, or nothing of it matters any more.
     void stop() noexcept;
 
-    /// The peer has sent a PING with a time to live; it may be the only one to want heartbeats.
+    /// The peer has sent a PING; it may be the only one to want heartbeats.
     void ping_received(std::chrono::milliseconds ttl, std::shared_ptr<void> owner);
-    /// A PING was handed to the connection at once, see engine::heartbeat::ping_sent().
+    /// A PING was handed to the connection.
     void ping_sent() noexcept;
+    /// Is an answer awaited, or what the peer has promised?
+    bool awaits() const noexcept { return heartbeat_ && heartbeat_->awaits(); }
     /// Bytes came in: see engine::heartbeat::progressed().
     void progressed() noexcept
     {
-        if (heartbeat_ && heartbeat_->awaits())
+        if (awaits())
             heartbeat_->progressed(engine::heartbeat::clock::now());
     }
     /// A frame has come.
@@ -55,11 +57,7 @@ public:
             heartbeat_->received();
     }
     /// Nothing is read for the time being.
-    void pause() noexcept
-    {
-        if (heartbeat_)
-            heartbeat_->pause();
-    }
+    void pause(std::shared_ptr<void> owner);
     bool paused() const noexcept { return heartbeat_ && heartbeat_->paused(); }
     /// Reading goes on; only if paused().
     void resume(std::shared_ptr<void> owner);

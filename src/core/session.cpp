@@ -215,8 +215,6 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
         in_.tell({}); // not before it can know whom it comes from
     if (options_->heartbeat.interval_ms != 0 && remote.major >= 3)
         heartbeat_.start(options_->heartbeat, shared_from_this());
-    if (closing_)
-        heartbeat_.pause();
     drain();
     if (!stream_)
         return;
@@ -224,8 +222,11 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     if (remote.unversioned && takes_subscriptions(options_->type) &&
         !feed(engine::subscription_to_all_of_zmtp1))
         return;
-    if (feed(rest) && !closing_)
-        read();
+    if (!feed(rest))
+        return;
+    if (closing_ && options_->heartbeat.interval_ms == 0)
+        heartbeat_.pause(shared_from_this());
+    read();
 }
 
 void session::attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
@@ -422,11 +423,8 @@ void session::on_command(std::span<const std::byte> body)
     const auto command = engine::parse_traffic_command(body);
     if (command.kind != engine::traffic_command_kind::ping)
         return;
-    if (command.ttl_ms != 0 && !closing_)
-        heartbeat_.ping_received(std::chrono::milliseconds(command.ttl_ms), shared_from_this());
-    std::vector<std::byte> pong;
-    engine::append_traffic_command(pong, {engine::traffic_command_kind::pong, command.argument, 0});
-    handle(out_->send_control(pong));
+    heartbeat_.ping_received(std::chrono::milliseconds(command.ttl_ms), shared_from_this());
+    send_pong(command.argument);
 }
 
 void session::drain()
@@ -461,8 +459,10 @@ void session::handle(engine::outbound::outcome outcome)
 
 void session::read()
 {
-    if (!in_traffic_ || input_wait_.pending || closing_)
+    if (!in_traffic_ || input_wait_.pending)
         return;
+    if (closing_)
+        return listen_while_closing();
     reading_.take_back();
     const auto left = reading_.take_left_over();
     for (const auto& body : left.commands)
@@ -475,7 +475,7 @@ void session::read()
     engine::decoder& decoder = in_.decoder();
     for (int reads = 0; reads < reads_per_turn; ++reads) {
         if (!decoder.has_room()) {
-            heartbeat_.pause();
+            heartbeat_.pause(shared_from_this());
             if (!must_see_input())
                 reading_.offer(in_.decoder(), *stream_);
             return; // on_writable() goes on
@@ -531,24 +531,66 @@ void session::wait(transport::direction which)
 
 void session::beat(engine::heartbeat::action what)
 {
-    if (what == engine::heartbeat::action::dead)
-        lost(loss::connection);
-    else
-        send_ping();
+    using action = engine::heartbeat::action;
+    switch (what) {
+    case action::ping:
+        return send_ping();
+    case action::pong:
+        if (!out_->control_waits()) // else the peer will hear of us as soon as it reads
+            send_pong({});
+        return;
+    case action::unanswered:
+        // A peer with much to read may come to the PING late, but makes room meanwhile.
+        if (const auto room = out_->made_room(); std::exchange(room_at_ping_, room) != room)
+            return heartbeat_.progressed();
+        [[fallthrough]];
+    case action::dead:
+        return lost(loss::connection);
+    case action::none:
+        return;
+    }
 }
 
 void session::send_ping()
 {
-    if (room_wait_.pending)
-        return; // the peer has enough to read; a PING for each interval would only pile up
+    if (!heartbeat_.awaits())
+        room_at_ping_ = out_->made_room();
+    heartbeat_.ping_sent();
+    if (out_->control_waits())
+        return; // a PING for each interval would only pile up
     std::vector<std::byte> ping;
     engine::append_traffic_command(ping, {engine::traffic_command_kind::ping,
                                           {},
                                           static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
-    const auto outcome = out_->send_control(ping);
-    if (outcome.state == engine::outbound::status::idle)
-        heartbeat_.ping_sent();
-    handle(outcome);
+    handle(out_->send_control(ping));
+}
+
+void session::send_pong(std::span<const std::byte> context)
+{
+    std::vector<std::byte> pong;
+    engine::append_traffic_command(pong, {engine::traffic_command_kind::pong, context, 0});
+    handle(out_->send_control(pong));
+}
+
+// What comes while the rest is delivered means nothing any more, but that something comes shows
+// that the peer lives.
+void session::listen_while_closing()
+{
+    if (options_->heartbeat.interval_ms == 0)
+        return;
+    if (heartbeat_.paused())
+        heartbeat_.resume(shared_from_this());
+    std::byte unheard[16 * 1024];
+    const iovec space{unheard, sizeof unheard};
+    for (int reads = 0; reads < reads_per_turn; ++reads) {
+        const auto result = stream_->read_some(&space, 1);
+        if (result.would_block())
+            return wait(transport::direction::read);
+        if (result.failed() || result.bytes == 0)
+            return lost(loss::connection);
+        heartbeat_.received();
+    }
+    post(&session::read);
 }
 
 // --- ends --------------------------------------------------------------------------------------
@@ -644,7 +686,8 @@ void session::begin_close(int linger_ms)
     if (finished_ || (closing_ && !ended_here_))
         return;
     closing_ = true;
-    heartbeat_.pause(); // nothing is read any more
+    if (options_->heartbeat.interval_ms == 0)
+        heartbeat_.pause(shared_from_this()); // nothing is read any more
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
     if (!channels_ || linger_ms == 0 || given_up_ || options_->type == types::sub)
         return finish();
@@ -661,6 +704,7 @@ void session::begin_close(int linger_ms)
         });
     }
     drain();
+    read();
 }
 
 // The socket keeps the pipe until it is told that all is done; if it closes before that, its linger
@@ -679,7 +723,9 @@ void session::finish_if_drained()
         return;
     const auto self = shared_from_this();
     delivery_.begin([self] { return self->in_traffic_ ? self->stream_->undelivered_bytes() : 0; },
-                    [self] { self->finish(); });
+                    [self] { self->finish(); },
+                    heartbeat_.judges() ? delivery_wait::limit::none
+                                        : delivery_wait::limit::short_stall);
 }
 
 void session::finish()

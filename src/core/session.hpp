@@ -113,6 +113,8 @@ private:
 
     void beat(engine::heartbeat::action what);
     void send_ping();
+    void send_pong(std::span<const std::byte> context);
+    void listen_while_closing();
 
     void drain();
     engine::outbound::stalls stalls() const noexcept;
@@ -124,7 +126,7 @@ private:
     void lend_reading();
     void watch_reading();
     /// In the I/O thread? Heartbeats and conflation want to see what comes in.
-    bool must_see_input() const noexcept { return heartbeat_ || in_.keeps_newest(); }
+    bool must_see_input() const noexcept { return heartbeat_.judges() || in_.keeps_newest(); }
     void wait(transport::direction which);
     void lost(loss why);
     void report(std::uint64_t event, int value);
@@ -164,6 +166,7 @@ private:
     reading_lease reading_;                       ///< who uses in_ and reads from the stream
     batch_collector collector_;                   ///< while the sending thread is on duty
     heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
+    std::uint64_t room_at_ping_ = 0;              ///< outbound::made_room() when it was last heard
     bool in_traffic_ = false;
     pending_wait input_wait_;
     pending_wait room_wait_;

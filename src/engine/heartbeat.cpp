@@ -2,12 +2,22 @@
 #include "engine/heartbeat.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace zlink::engine {
+namespace {
+
+// While nothing is read, so many PONGs in the time in which the peer sends one PING: it may wait for
+// a shorter time than that.
+constexpr int pongs_for_ping = 4;
+constexpr std::chrono::milliseconds shortest_pong_interval{5};
+
+} // namespace
 
 heartbeat::heartbeat(const heartbeat_settings& settings, clock::time_point now) noexcept
     : interval_(settings.interval_ms),
-      timeout_(settings.timeout_ms < 0 ? settings.interval_ms : settings.timeout_ms)
+      timeout_(settings.timeout_ms < 0 ? settings.interval_ms : settings.timeout_ms),
+      last_ping_received_(now)
 {
     if (settings.interval_ms > 0)
         next_ping_ = now + interval_;
@@ -16,22 +26,33 @@ heartbeat::heartbeat(const heartbeat_settings& settings, clock::time_point now) 
 heartbeat::action heartbeat::due(clock::time_point now) noexcept
 {
     const auto passed = [now](const time_limit& limit) { return limit && *limit <= now; };
-    if (!paused_ && (passed(answer_deadline_) || passed(ttl_deadline_)))
+    if (!paused_ && passed(ttl_deadline_))
         return action::dead;
+    if (!paused_ && passed(answer_deadline_))
+        return action::unanswered;
+    const bool pong = passed(next_pong_);
+    if (pong)
+        next_pong_ = now + pong_interval_;
     if (!passed(next_ping_))
-        return action::none;
+        return pong ? action::pong : action::none;
     next_ping_ = now + interval_;
-    return action::ping;
+    return action::ping; // which shows as well that we live
 }
 
 std::optional<heartbeat::clock::time_point> heartbeat::deadline() const noexcept
 {
-    time_limit first = next_ping_;
-    if (paused_)
-        return first;
-    for (const time_limit& limit : {answer_deadline_, ttl_deadline_})
+    time_limit first;
+    const auto consider = [&first](const time_limit& limit) {
         if (limit)
             first = first ? std::min(*first, *limit) : *limit;
+    };
+    consider(next_ping_);
+    if (paused_) {
+        consider(next_pong_);
+    } else {
+        consider(answer_deadline_);
+        consider(ttl_deadline_);
+    }
     return first;
 }
 
@@ -44,6 +65,12 @@ void heartbeat::ping_sent(clock::time_point now) noexcept
 
 void heartbeat::ping_received(std::chrono::milliseconds ttl, clock::time_point now) noexcept
 {
+    // Several that were read at once, after a pause, say nothing of the time between them.
+    const auto interval = (now - std::exchange(last_ping_received_, now)) / pongs_for_ping;
+    if (pong_interval_.count() == 0 || interval > pong_interval_ / pongs_for_ping)
+        pong_interval_ = std::max<clock::duration>(interval, shortest_pong_interval);
+    if (ttl.count() == 0)
+        return;
     ttl_ = ttl;
     ttl_deadline_ = now + ttl;
 }
@@ -56,9 +83,18 @@ void heartbeat::progressed(clock::time_point now) noexcept
         ttl_deadline_ = now + ttl_;
 }
 
+void heartbeat::pause(clock::time_point now) noexcept
+{
+    if (std::exchange(paused_, true))
+        return;
+    if (pong_interval_.count() != 0)
+        next_pong_ = now + pong_interval_;
+}
+
 void heartbeat::resume(clock::time_point now) noexcept
 {
     paused_ = false;
+    next_pong_.reset();
     progressed(now);
 }
 

@@ -26,9 +26,12 @@ class heartbeat {
 public:
     using clock = std::chrono::steady_clock;
     enum class action : std::uint8_t {
-        none, ///< nothing is due yet
-        ping, ///< send PING now; ping_sent() if it went out
-        dead, ///< the peer was silent for too long
+        none,       ///< nothing is due yet
+        ping,       ///< send PING now, and call ping_sent()
+        pong,       ///< send a PONG that nobody has asked for: the peer must hear that we live
+        unanswered, ///< PINGs were, for too long: the peer is dead, unless there are other signs of
+                    ///< life; progressed() if so
+        dead,       ///< the peer has not kept to its own time to live
     };
 
     /// For a connection that begins its traffic phase at `now`.
@@ -40,8 +43,7 @@ public:
     /// change it in the sense that asking too early is harmless.
     std::optional<clock::time_point> deadline() const noexcept;
 
-    /// A PING was handed to the connection: from now on the answer is awaited. Not to be called
-    /// for one that had to queue behind other data, or slow transfers would be taken for death.
+    /// A PING was handed to the connection: from now on the answer is awaited.
     void ping_sent(clock::time_point now) noexcept;
     /// Bytes came in, if only some of a frame: what is awaited gets its full time again. Call before
     /// what they are is reported.
@@ -54,11 +56,14 @@ public:
         answer_deadline_.reset();
         ttl_deadline_.reset();
     }
-    /// The peer sent a PING with a time to live, not 0.
+    /// The peer sent a PING; `ttl`: how long it will not be silent from now on, 0 = it does not say.
     void ping_received(std::chrono::milliseconds ttl, clock::time_point now) noexcept;
+    /// Is there something to conclude from what comes, or does only the peer want heartbeats?
+    bool judges() const noexcept { return interval_.count() > 0 || ttl_.count() > 0; }
 
-    /// Nothing is read for the time being, so that nothing can be concluded from silence.
-    void pause() noexcept { paused_ = true; }
+    /// Nothing is read for the time being, so that nothing can be concluded from silence. PINGs of
+    /// the peer cannot be answered either: it is sent a PONG now and then, if it has sent any.
+    void pause(clock::time_point now) noexcept;
     /// Reading goes on; what was awaited gets its full time again.
     void resume(clock::time_point now) noexcept;
     bool paused() const noexcept { return paused_; }
@@ -73,6 +78,9 @@ private:
     time_limit ttl_deadline_;
     std::chrono::milliseconds ttl_{0}; ///< of the peer's last PING
     bool paused_ = false;
+    clock::time_point last_ping_received_; ///< or the beginning
+    clock::duration pong_interval_{0};     ///< several in the time between the peer's PINGs
+    time_limit next_pong_;                 ///< while paused
 };
 
 } // namespace zlink::engine

@@ -54,7 +54,20 @@ TEST(heartbeat, without_answer_the_connection_is_dead_after_the_interval)
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
     EXPECT_EQ(beats.due(at(199)), action::none);
-    EXPECT_EQ(beats.due(at(200)), action::dead);
+    EXPECT_EQ(beats.due(at(200)), action::unanswered);
+}
+
+TEST(heartbeat, other_signs_of_life_give_the_answer_its_full_time)
+{
+    auto beats = make(100, 150);
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    beats.ping_sent(at(100));
+    EXPECT_EQ(beats.due(at(200)), action::ping);
+    EXPECT_EQ(beats.due(at(250)), action::unanswered);
+    beats.progressed(at(250));
+    EXPECT_EQ(beats.due(at(300)), action::ping);
+    EXPECT_EQ(beats.due(at(399)), action::none);
+    EXPECT_EQ(beats.due(at(400)), action::unanswered);
 }
 
 TEST(heartbeat, a_timeout_of_its_own_counts_from_the_first_unanswered_ping)
@@ -65,7 +78,7 @@ TEST(heartbeat, a_timeout_of_its_own_counts_from_the_first_unanswered_ping)
         beats.ping_sent(at(ms));
     }
     EXPECT_EQ(beats.deadline(), at(350));
-    EXPECT_EQ(beats.due(at(350)), action::dead);
+    EXPECT_EQ(beats.due(at(350)), action::unanswered);
 }
 
 TEST(heartbeat, anything_received_is_an_answer)
@@ -79,7 +92,7 @@ TEST(heartbeat, anything_received_is_an_answer)
     EXPECT_EQ(beats.deadline(), at(200));
     EXPECT_EQ(beats.due(at(200)), action::ping);
     beats.ping_sent(at(200));
-    EXPECT_EQ(beats.due(at(230)), action::dead);
+    EXPECT_EQ(beats.due(at(230)), action::unanswered);
 }
 
 TEST(heartbeat, a_timeout_of_zero_waits_for_ever)
@@ -89,14 +102,6 @@ TEST(heartbeat, a_timeout_of_zero_waits_for_ever)
         EXPECT_EQ(beats.due(at(ms)), action::ping) << ms;
         beats.ping_sent(at(ms));
     }
-}
-
-TEST(heartbeat, a_ping_that_could_not_be_sent_expects_no_answer)
-{
-    auto beats = make(100, 50);
-    EXPECT_EQ(beats.due(at(100)), action::ping);
-    EXPECT_EQ(beats.due(at(150)), action::none);
-    EXPECT_EQ(beats.due(at(200)), action::ping);
 }
 
 TEST(heartbeat, silence_beyond_the_time_to_live_is_death)
@@ -136,7 +141,7 @@ TEST(heartbeat, a_part_of_a_frame_prolongs_the_wait_but_does_not_end_it)
     asking.progressed(at(180));
     EXPECT_EQ(asking.due(at(200)), action::ping);
     EXPECT_EQ(asking.due(at(279)), action::none);
-    EXPECT_EQ(asking.due(at(280)), action::dead);
+    EXPECT_EQ(asking.due(at(280)), action::unanswered);
     asking.received();
     EXPECT_FALSE(asking.awaits());
     asking.progressed(at(290));
@@ -159,9 +164,11 @@ TEST(heartbeat, while_paused_pings_go_on_and_silence_proves_nothing)
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
     beats.ping_received(milliseconds(20), at(100));
-    beats.pause();
-    EXPECT_EQ(beats.deadline(), at(200));
-    EXPECT_EQ(beats.due(at(150)), action::none);
+    beats.received();
+    beats.pause(at(100));
+    EXPECT_EQ(beats.deadline(), at(125)) << "a PONG";
+    EXPECT_EQ(beats.due(at(125)), action::pong);
+    EXPECT_EQ(beats.due(at(149)), action::none);
     EXPECT_EQ(beats.due(at(200)), action::ping);
     beats.ping_sent(at(200));
     EXPECT_EQ(beats.due(at(300)), action::ping);
@@ -172,23 +179,61 @@ TEST(heartbeat, after_a_pause_everything_awaited_gets_its_full_time)
     auto beats = make(100, 50);
     EXPECT_EQ(beats.due(at(100)), action::ping);
     beats.ping_sent(at(100));
-    beats.pause();
+    beats.pause(at(110));
     EXPECT_TRUE(beats.paused());
     EXPECT_EQ(beats.due(at(200)), action::ping);
     beats.resume(at(210));
     EXPECT_FALSE(beats.paused());
     EXPECT_EQ(beats.deadline(), at(260));
     EXPECT_EQ(beats.due(at(259)), action::none);
-    EXPECT_EQ(beats.due(at(260)), action::dead);
+    EXPECT_EQ(beats.due(at(260)), action::unanswered);
+}
+
+TEST(heartbeat, while_paused_the_peer_is_told_now_and_then_that_we_live)
+{
+    auto beats = make(0);
+    beats.ping_received(milliseconds(0), at(100));
+    EXPECT_FALSE(beats.judges());
+    EXPECT_FALSE(beats.deadline());
+    beats.pause(at(110));
+    beats.pause(at(130)); // is no news
+    for (const int ms : {135, 160, 185, 210, 235}) {
+        EXPECT_EQ(beats.deadline(), at(ms));
+        EXPECT_EQ(beats.due(at(ms - 1)), action::none);
+        EXPECT_EQ(beats.due(at(ms)), action::pong);
+    }
+    beats.resume(at(239));
+    EXPECT_FALSE(beats.deadline());
+    // What was read at once now, and came at other times.
+    for (int count = 0; count < 3; ++count)
+        beats.ping_received(milliseconds(0), at(240));
+    beats.pause(at(250));
+    EXPECT_EQ(beats.deadline(), at(250 + (240 - 100) / 4));
+}
+
+TEST(heartbeat, a_peer_that_sends_no_ping_is_told_nothing)
+{
+    auto beats = make(0);
+    beats.pause(at(10));
+    EXPECT_FALSE(beats.deadline());
+}
+
+TEST(heartbeat, a_ping_shows_as_well_that_we_live)
+{
+    auto beats = make(100, 0);
+    beats.ping_received(milliseconds(0), at(80));
+    beats.pause(at(80));
+    EXPECT_EQ(beats.due(at(100)), action::ping);
+    EXPECT_EQ(beats.deadline(), at(120));
 }
 
 TEST(heartbeat, a_time_to_live_outlasts_a_pause)
 {
     auto beats = make(0);
     beats.ping_received(milliseconds(200), at(0));
-    beats.pause();
-    EXPECT_FALSE(beats.deadline());
-    EXPECT_EQ(beats.due(at(1000)), action::none);
+    EXPECT_TRUE(beats.judges());
+    beats.pause(at(0));
+    EXPECT_EQ(beats.due(at(1000)), action::pong);
     beats.resume(at(1000));
     EXPECT_EQ(beats.due(at(1199)), action::none);
     EXPECT_EQ(beats.due(at(1200)), action::dead);

@@ -37,6 +37,7 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first, c
     std::lock_guard lock(mutex_);
     from_.queue.wake(); // no direct write before what is queued has gone
     to_ = &to;
+    full_ = false;
     packet_bytes_ = to.packet_bytes();
     from_.stalled.store(false, std::memory_order_relaxed);
     blocked_ = false;
@@ -196,8 +197,22 @@ bool outbound::press_on(stalls how, Attempt attempt) noexcept
 transport::io_result outbound::write(const iovec* entries, int count) noexcept
 {
     const transport::io_result result = to_->write_some(entries, count);
-    bytes_written_ += result.bytes;
+    note_room(result.bytes, transport::total_bytes(entries, count));
     return result;
+}
+
+void outbound::note_room(std::size_t written, std::size_t offered) noexcept
+{
+    bytes_written_ += written;
+    if (written != 0 && full_)
+        made_room_.fetch_add(1, std::memory_order_relaxed);
+    full_ = written < offered;
+}
+
+bool outbound::control_waits()
+{
+    std::lock_guard lock(mutex_);
+    return !control_.empty() || !staged_.empty();
 }
 
 bool outbound::begin_duty()
@@ -362,7 +377,7 @@ outbound::status outbound::write_newest()
 outbound::status outbound::write_batch_now() noexcept
 {
     const transport::io_result result = batch_.write_to(*to_);
-    bytes_written_ += result.bytes;
+    note_room(result.bytes, result.bytes + !batch_.empty());
     if (result.failed()) {
         error_ = result.error;
         return status::failed;

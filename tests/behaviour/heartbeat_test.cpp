@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heartbeats between sockets and on the wire.
+#define ZMQ_BUILD_DRAFT_API
 #include "support/fixture.hpp"
+#include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
 #include "support/zmtp.hpp"
 
@@ -9,6 +11,8 @@
 #include <atomic>
 #include <functional>
 #include <future>
+#include <optional>
+#include <thread>
 
 namespace zlink::test {
 namespace {
@@ -194,6 +198,193 @@ TEST_F(HeartbeatOnTheWire, is_answered_between_messages_of_any_size)
             sent = ++messages >= 200;
         }
     }
+}
+
+// --- connections that take no more
+
+constexpr int interval_ms = 20;
+
+struct full_connection {
+    transport kind;
+    std::size_t body_bytes;
+};
+
+class FullConnection : public ::testing::TestWithParam<full_connection> {
+protected:
+    FullConnection()
+    {
+        socket_.set(ZMQ_HEARTBEAT_IVL, interval_ms);
+        socket_.set(ZMQ_SNDHWM, 100);
+        peer_ = raw_peer(socket_.bind_and_resolve(fresh_bind_address(GetParam().kind)));
+        zmtp::shake_hands(peer_, "PULL");
+    }
+    std::string body() const { return std::string(GetParam().body_bytes, 'x'); }
+
+    test_context context_;
+    test_socket socket_{context_, ZMQ_PUSH};
+    raw_peer peer_;
+};
+
+TEST_P(FullConnection, ends_when_the_peer_is_silent)
+{
+    listening_post post(context_, socket_, ZMQ_EVENT_DISCONNECTED);
+    std::atomic<bool> over{false};
+    const std::jthread sending([&] {
+        const std::string message = body();
+        while (!over)
+            if (!socket_.try_send(message))
+                std::this_thread::yield();
+    });
+    const at_exit end([&] { over = true; });
+    EXPECT_TRUE(post.socket().readable());
+}
+
+// The socket is closed, and lingers for ever.
+TEST_P(FullConnection, ends_when_the_peer_is_silent_and_the_socket_waits_for_it)
+{
+    socket_.set(ZMQ_LINGER, -1);
+    send_until_stuck(socket_, body(), 2 * std::chrono::milliseconds(interval_ms) / 3);
+    socket_.close();
+    auto end = std::async(std::launch::async, [&] { context_.term(); });
+    EXPECT_EQ(std::future_status::ready, end.wait_for(patience));
+    peer_.close();
+}
+
+class ZlinkOnlyFullConnection : public FullConnection {};
+
+// libzmq ends it: it goes by what the peer says alone.
+TEST_P(ZlinkOnlyFullConnection, stays_while_the_peer_makes_room)
+{
+    listening_post post(context_, socket_, ZMQ_EVENT_DISCONNECTED);
+    std::atomic<bool> over{false};
+    std::atomic<unsigned> refused{0};
+    const std::jthread sending([&] {
+        const std::string message = body();
+        while (!over)
+            if (!socket_.try_send(message)) {
+                ++refused;
+                std::this_thread::yield();
+            }
+    });
+    const at_exit end([&] { over = true; });
+    const auto until = std::chrono::steady_clock::now() + 10 * std::chrono::milliseconds(interval_ms);
+    while (std::chrono::steady_clock::now() < until) {
+        const unsigned before = refused;
+        ASSERT_TRUE(wait_until([&] { return refused != before; })) << "is full";
+        ASSERT_EQ(500'000U, peer_.recv(500'000).size());
+    }
+    EXPECT_FALSE(post.socket().readable(0ms));
+}
+
+const auto full_connections =
+    ::testing::Values(full_connection{transport::tcp, 10}, full_connection{transport::tcp, 1'000},
+                      full_connection{transport::tcp, 20'000},
+                      full_connection{transport::tcp, 200'000},
+                      full_connection{transport::ipc, 10}, full_connection{transport::ipc, 20'000},
+                      full_connection{transport::ipc, 200'000});
+const auto name_of_full_connection = [](const auto& info) {
+    return std::string(name_of(info.param.kind)) + "_" + std::to_string(info.param.body_bytes);
+};
+INSTANTIATE_TEST_SUITE_P(Over, FullConnection, full_connections, name_of_full_connection);
+INSTANTIATE_TEST_SUITE_P(Over, ZlinkOnlyFullConnection, full_connections, name_of_full_connection);
+
+// Who does not read for the time being, as its queue is full, cannot answer what it does not see.
+TEST(ZlinkOnlyPausedReader, tells_a_peer_that_has_asked_before_that_it_lives)
+{
+    test_context context;
+    raw_link at(context, ZMQ_PULL, [](test_socket& socket) { socket.set(ZMQ_RCVHWM, 1); });
+    zmtp::shake_hands(at.peer, "PUSH");
+    at.peer.send(zmtp::ping());
+    EXPECT_EQ(zmtp::pong(), zmtp::recv_frame(at.peer));
+    const std::string message = zmtp::frame(std::string(1'000, 'x'));
+    constexpr int messages = 200;
+    std::string all;
+    for (int index = 0; index < messages; ++index)
+        all += message;
+    at.peer.send(all);
+    for (int count = 0; count < 5; ++count)
+        EXPECT_EQ(zmtp::pong(), zmtp::recv_frame(at.peer));
+    for (int index = 0; index < messages; ++index)
+        EXPECT_EQ(1'000U, at.socket.recv().size());
+    at.peer.send(zmtp::ping(0, "still there"));
+    std::string answer = zmtp::recv_frame(at.peer);
+    while (answer == zmtp::pong()) // from before
+        answer = zmtp::recv_frame(at.peer);
+    EXPECT_EQ(zmtp::pong("still there"), answer);
+}
+
+TEST(ZlinkOnlyPausedReader, that_nobody_has_asked_says_nothing)
+{
+    test_context context;
+    raw_link at(context, ZMQ_PULL, [](test_socket& socket) { socket.set(ZMQ_RCVHWM, 1); });
+    zmtp::shake_hands(at.peer, "PUSH");
+    std::string all;
+    for (int index = 0; index < 200; ++index)
+        all += zmtp::frame(std::string(1'000, 'x'));
+    at.peer.send(all);
+    EXPECT_EQ("", at.peer.recv_at_most(1, quiet_window));
+}
+
+class ZlinkOnlySlowReceiver : public transport_test {
+protected:
+    // A sender with heartbeats, and a receiver without any that has more to read than it takes.
+    void connect_and_fill()
+    {
+        sink_.set(ZMQ_RCVHWM, 1);
+        source_.set(ZMQ_SNDHWM, 10);
+        source_.set(ZMQ_HEARTBEAT_IVL, interval_ms);
+        source_.connect(sink_.bind_and_resolve(fresh_bind_address(GetParam())));
+        source_.send("first");
+        ASSERT_EQ("first", sink_.recv());
+        // Until the receiver knows how often it is asked.
+        listening_post post(context_, source_, ZMQ_EVENT_DISCONNECTED);
+        EXPECT_FALSE(post.socket().readable(3 * std::chrono::milliseconds(interval_ms)));
+        sent_ = send_until_stuck(source_, std::string(10'000, 'x'), 100ms);
+        EXPECT_FALSE(post.socket().readable(10 * std::chrono::milliseconds(interval_ms)));
+        ASSERT_EQ(0, zmq_socket_monitor(source_, nullptr, 0));
+    }
+    void expect_all()
+    {
+        for (int index = 0; index < sent_; ++index)
+            ASSERT_EQ(10'000U, sink_.recv().size()) << index << " of " << sent_;
+    }
+
+    test_socket sink_{context_, ZMQ_PULL};
+    test_socket source_{context_, ZMQ_PUSH};
+    int sent_ = 0;
+};
+
+TEST_P(ZlinkOnlySlowReceiver, is_not_taken_for_dead)
+{
+    ASSERT_NO_FATAL_FAILURE(connect_and_fill());
+    expect_all();
+}
+
+TEST_P(ZlinkOnlySlowReceiver, is_not_taken_for_dead_by_who_waits_for_it_to_close)
+{
+    ASSERT_NO_FATAL_FAILURE(connect_and_fill());
+    source_.set(ZMQ_LINGER, -1);
+    source_.close();
+    EXPECT_EQ(std::nullopt, raw_link(context_, ZMQ_PAIR).socket.try_recv_parts()) << "time passes";
+    expect_all();
+}
+
+ZLINK_WIRE_TRANSPORTS(ZlinkOnlySlowReceiver);
+
+TEST(HeartbeatOverInproc, is_not_needed)
+{
+    test_context context;
+    test_socket sink(context, ZMQ_PULL);
+    test_socket source(context, ZMQ_PUSH);
+    for (test_socket* const socket : {&sink, &source}) {
+        socket->set(ZMQ_HEARTBEAT_IVL, 1);
+        socket->set(ZMQ_HEARTBEAT_TIMEOUT, 1);
+        socket->set(ZMQ_HEARTBEAT_TTL, 100);
+    }
+    source.connect(sink.bind_and_resolve(known_address(transport::inproc)));
+    EXPECT_FALSE(sink.readable(quiet_window));
+    source.send("still there");
+    EXPECT_EQ("still there", sink.recv());
 }
 
 } // namespace
