@@ -795,8 +795,14 @@ bool socket::end_connected(std::string_view text)
         if (ended.connection)
             ended.connection->stop_if_disconnected();
         const auto pipe = ended.pipe.lock();
-        if (pipe && !pipe->closed_here())
-            close_pipe(*pipe, options_.linger_ms);
+        if (pipe && !pipe->closed_here()) {
+            if (more_ && pattern_->source() == pipe.get()) {
+                pipe->hang_up(options_.linger_ms); // the message that is being read goes on
+                finish_pipe(*pipe);
+            } else {
+                close_pipe(*pipe, options_.linger_ms);
+            }
+        }
         if (!ended.connection)
             continue;
         if (pipe) { // no others, then

@@ -160,6 +160,46 @@ TEST_P(ZlinkOnlyMultipart, the_message_after_one_whose_last_part_was_refused_is_
     }
 }
 
+// libzmq ends the process.
+TEST_P(ZlinkOnlyMultipart, a_message_that_is_being_read_outlasts_the_end_of_its_endpoint)
+{
+    for (const auto& [type, peer_type] : {std::pair{ZMQ_PULL, ZMQ_PUSH},
+                                          {ZMQ_DEALER, ZMQ_DEALER},
+                                          {ZMQ_SUB, ZMQ_PUB},
+                                          {ZMQ_ROUTER, ZMQ_DEALER}})
+        for (std::size_t read = 1; read < 4; ++read) {
+            test_socket receiver(context_, type);
+            if (type == ZMQ_SUB)
+                receiver.set(ZMQ_SUBSCRIBE, "");
+            test_socket ended(context_, peer_type);
+            test_socket other(context_, peer_type);
+            for (test_socket* const socket : {&ended, &other}) {
+                if (type == ZMQ_ROUTER)
+                    socket->set(ZMQ_ROUTING_ID, "id");
+                receiver.connect(socket->bind_and_resolve(fresh_bind_address(GetParam())));
+                if (type == ZMQ_SUB)
+                    publish_until_received(*socket, receiver, "marker");
+                if (type == ZMQ_ROUTER)
+                    break; // two of one name would be too many
+            }
+            parts expected{"first", "of", "three", "four"};
+            ended.send_parts(expected);
+            if (type == ZMQ_ROUTER)
+                expected.insert(expected.begin(), "id");
+            for (std::size_t index = 0; index < read; ++index) {
+                EXPECT_EQ(expected[index], receiver.recv());
+                EXPECT_EQ(1, receiver.get(ZMQ_RCVMORE));
+            }
+            ASSERT_EQ(0, zmq_disconnect(receiver, ended.last_endpoint().c_str()));
+            if (type == ZMQ_ROUTER)
+                receiver.connect(other.bind_and_resolve(fresh_bind_address(GetParam())));
+            other.send("another");
+            for (std::size_t index = read; index < expected.size(); ++index)
+                EXPECT_EQ(expected[index], receiver.recv()) << type << ", " << read;
+            EXPECT_EQ("another", receiver.recv_parts().back());
+        }
+}
+
 ZLINK_ALL_TRANSPORTS(Multipart);
 ZLINK_ALL_TRANSPORTS(ZlinkOnlyMultipart);
 

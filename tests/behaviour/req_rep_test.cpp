@@ -437,6 +437,8 @@ TEST_P(ZlinkOnlyReqRep, a_request_that_ends_with_its_connection_does_not_keep_th
         clients.back().send_parts({"begun", "rest"});
         EXPECT_EQ("begun", rep.recv());
         rep.disconnect(address);
+        EXPECT_EQ("rest", rep.recv());
+        rep.send("to nobody");
     }
     test_socket client(context_, ZMQ_REQ);
     rep.connect(client.bind_and_resolve(fresh_bind_address(GetParam())));
@@ -459,6 +461,7 @@ TEST_P(ZlinkOnlyReqRep, a_reply_that_ends_with_its_connection_does_not_keep_the_
         servers.back().send_parts({"begun", "rest"});
         EXPECT_EQ("begun", req.recv());
         req.disconnect(address);
+        EXPECT_EQ("rest", req.recv());
     }
 }
 
