@@ -2,6 +2,7 @@
 #include "api/message.hpp"
 
 #include "api/objects.hpp"
+#include "core/pipe.hpp"
 
 #include <cstring>
 
@@ -34,16 +35,17 @@ bool message::init_copy(const void* data, std::size_t bytes) noexcept
 
 bool message::init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* hint) noexcept
 {
-    if (!free) {
-        init_constant(data, bytes);
-        return true;
-    }
-    init_empty();
-    base::buffer* const owner = base::wrap_user_memory(data, bytes, free, hint);
+    const bool needs_owner = free || bytes >= core::pipe_end::small_body_bytes;
+    base::buffer* const owner =
+        needs_owner ? base::wrap_user_memory(data, bytes, free, hint) : nullptr;
     if (!owner) {
-        mark_ = 0;
-        return false;
+        init_constant(data, bytes); // may be copied
+        if (free)
+            mark_ = 0;
+        return !free;
     }
+    owner->shared = !free;
+    init_empty();
     set_outside(counted, {owner->data, bytes, owner});
     return true;
 }

@@ -183,9 +183,15 @@ int zmq_send(void* socket, const void* buf, size_t len, int flags)
 
 int zmq_send_const(void* socket, const void* buf, size_t len, int flags)
 {
-    // Small bodies are cheaper to copy; large ones go out of the given memory if the connection
-    // takes them at once, and are copied otherwise.
-    return send_bytes(socket, buf, len, flags);
+    if (len < core::pipe_end::small_body_bytes)
+        return send_bytes(socket, buf, len, flags); // a copy is cheaper
+    zmq_msg_t memory;
+    message& content = message::of(&memory);
+    content.init_user(const_cast<void*>(buf), len, nullptr, nullptr);
+    const int failed = is_shared(socket) ? send_shared_message(socket, content, flags)
+                                         : send_message_as_frame(socket, content, flags);
+    content.close();
+    return failed ? -1 : reported_size(len);
 }
 
 int zmq_recv(void* socket, void* buf, size_t len, int flags)

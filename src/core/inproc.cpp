@@ -59,6 +59,7 @@ int inproc_registry::unbind(const std::string& name, const socket_link& binder)
 
 void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
 {
+    pipe.binder_end->channels()->a_to_b.stalled.store(false, std::memory_order_relaxed);
     pipe.binder_end->set_mailbox(binder.link->box);
     pipe.binder_end->set_conflation(conflates_sending(binder.options),
                                     conflates_receiving(binder.options));
@@ -93,6 +94,7 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     std::lock_guard lock(mutex_);
     const auto at = bound_.find(name);
     if (at == bound_.end()) {
+        channels->a_to_b.stalled.store(true, std::memory_order_relaxed);
         waiting_.emplace(name, waiting_pipe{near, far});
         return near;
     }

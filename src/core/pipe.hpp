@@ -318,9 +318,10 @@ public:
     void on_writable() noexcept override { notify(writable); }
     void on_closed(int linger_ms) noexcept override;
 
-private:
-    // From here on a body that may be shared is referred to rather than copied.
+    /// From here on a body that may be shared is referred to rather than copied.
     static constexpr std::size_t small_body_bytes = 4 * 1024;
+
+private:
     // What the loopback interface carries in one packet.
     static constexpr std::size_t packet_bytes = 65'483;
     // A batch of the sending thread: with a small message more it still fits in a packet.

@@ -556,10 +556,14 @@ TEST_P(UnsentMessage, frees_small_foreign_memory_of_messages_that_are_never_sent
         ASSERT_EQ(1, zmq_msg_send(&message, sender, 0));
         EXPECT_EQ(0, memory.freed());
     }
+    if (GetParam() == transport::inproc) {
+        EXPECT_EQ(0, memory.freed()) << "somebody may still bind";
+        context_.term();
+    }
     EXPECT_TRUE(memory.freed_once());
 }
 
-ZLINK_WIRE_TRANSPORTS(UnsentMessage);
+ZLINK_ALL_TRANSPORTS(UnsentMessage);
 
 TEST(MessageProperties, tell_about_the_peer_on_tcp)
 {

@@ -60,6 +60,36 @@ TEST_P(SendRecv, sends_constant_data)
     EXPECT_EQ(std::string(text, sizeof text), left_.recv());
 }
 
+// Over inproc, and while nobody takes it.
+TEST_P(SendRecv, refers_to_constant_data_from_4_kib_on)
+{
+    constexpr std::size_t sizes[] = {4'096, 20'000, 1'000'000};
+    static const std::string constant(1'000'000, 'c');
+    for (const std::size_t size : sizes)
+        for (const bool as_message : {false, true}) {
+            if (as_message) {
+                zmq_msg_t message;
+                ASSERT_EQ(0, zmq_msg_init_data(&message, const_cast<char*>(constant.data()), size,
+                                               nullptr, nullptr));
+                EXPECT_EQ(static_cast<int>(size), zmq_msg_send(&message, right_, 0));
+            } else {
+                EXPECT_EQ(static_cast<int>(size), zmq_send_const(right_, constant.data(), size, 0));
+            }
+        }
+    for (const std::size_t size : sizes)
+        for (int count = 0; count < 2; ++count) {
+            zmq_msg_t message;
+            zmq_msg_init(&message);
+            ASSERT_EQ(static_cast<int>(size), zmq_msg_recv(&message, left_, 0));
+            const auto* const data = static_cast<const char*>(zmq_msg_data(&message));
+            EXPECT_TRUE(std::string_view(data, size) == std::string_view(constant).substr(0, size));
+            if (GetParam() == transport::inproc) {
+                EXPECT_EQ(constant.data(), data) << size;
+            }
+            zmq_msg_close(&message);
+        }
+}
+
 TEST_P(SendRecv, copies_the_buffer_it_sends)
 {
     for (const std::size_t size : {10, 1000, 100'000}) {
