@@ -422,9 +422,10 @@ ZMQ_EXPORT int zmq_msg_set_routing_id(zmq_msg_t* msg, uint32_t routing_id);
 ZMQ_EXPORT uint32_t zmq_msg_routing_id(zmq_msg_t* msg);
 
 /**
- * Sets the group a RADIO socket sends to; more than ZMQ_GROUP_MAX_LENGTH bytes are cut off. Other
- * sockets ignore it. A message without a group goes to the group with the empty name.
- * Returns 0; -1 with ENOMEM, or EFAULT if msg is not initialised or group is NULL.
+ * Sets the group a RADIO socket sends to. Other sockets ignore it. A message without a group goes
+ * to the group with the empty name.
+ * Returns 0; -1 with EINVAL (more than ZMQ_GROUP_MAX_LENGTH bytes), ENOMEM, or EFAULT if msg is not
+ * initialised or group is NULL.
  */
 ZMQ_EXPORT int zmq_msg_set_group(zmq_msg_t* msg, const char* group);
 

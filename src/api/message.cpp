@@ -264,7 +264,9 @@ int zmq_msg_set_group(zmq_msg_t* msg, const char* group)
 {
     if (!msg || !group || !message::of(msg).valid())
         return fail(EFAULT);
-    const std::size_t bytes = strnlen(group, ZMQ_GROUP_MAX_LENGTH);
+    const std::size_t bytes = strnlen(group, ZMQ_GROUP_MAX_LENGTH + 1);
+    if (bytes > ZMQ_GROUP_MAX_LENGTH)
+        return fail(EINVAL); // cut off it would be another group
     return message::of(msg).set_group({group, bytes}) ? 0 : fail(ENOMEM);
 }
 
