@@ -89,6 +89,8 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
     }
     if (!started_) {
         error = pool_.start(options_.io_threads, options_.threads);
+        if (error == EAGAIN)
+            error = EMFILE; // so many threads are not to be had
         if (error)
             return nullptr;
         started_ = true;

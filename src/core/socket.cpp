@@ -750,8 +750,12 @@ int socket::end_endpoints(endpoint_role role, std::string_view text)
             return EPROTONOSUPPORT;
         found = end_bound(text);
         found = end_connected(text) || found;
-        if (!found && !bound_.empty()) // another way to write it; may have to resolve a name
-            found = end_bound(scheme->canonical(endpoint.address, options_.transport));
+        if (!found && !(bound_.empty() && connected_.empty())) {
+            // Another way to write it; may have to resolve a name.
+            const auto number = scheme->canonical(endpoint.address, options_.transport);
+            found = end_bound(number);
+            found = end_connected(number) || found;
+        }
     }
     return found ? after_operation(0) : ENOENT;
 }

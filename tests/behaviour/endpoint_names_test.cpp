@@ -44,6 +44,19 @@ TEST_F(UnbindByName, ends_no_other_endpoint)
     EXPECT_EQ("x", socket_.recv());
 }
 
+TEST(DisconnectByName, ends_what_was_connected_by_number_only)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PUSH);
+    const std::string port = std::to_string(port_of(known_address(transport::tcp)));
+    socket.connect("tcp://127.0.0.1:" + port);
+    EXPECT_EQ(0, zmq_disconnect(socket, ("tcp://localhost:" + port).c_str()));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket, ("tcp://127.0.0.1:" + port).c_str())));
+    socket.connect("tcp://localhost:" + port);
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket, ("tcp://127.0.0.1:" + port).c_str())));
+    EXPECT_EQ(0, zmq_disconnect(socket, ("tcp://localhost:" + port).c_str()));
+}
+
 /// A name in the namespace of the kernel that has this many bytes, '@' included.
 std::string abstract_name(std::size_t bytes)
 {
