@@ -3,6 +3,7 @@
 #define ZMQ_BUILD_DRAFT_API 1
 #include "support/listening_post.hpp"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -192,6 +193,48 @@ TEST(IoThreads, leave_all_signals_to_the_threads_of_the_application)
         EXPECT_TRUE(wait_until([&] { return unblocked() == 0; })) << std::hex << unblocked();
     }
 }
+
+// Sanitizers reserve more memory than any limit.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+/// While it lives, the process gets little more memory than it has.
+class little_memory {
+public:
+    little_memory()
+    {
+        ::getrlimit(RLIMIT_AS, &before_);
+        std::ifstream sizes("/proc/self/statm");
+        rlim_t pages = 0;
+        sizes >> pages;
+        const rlimit now{pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + some_bytes,
+                         before_.rlim_max};
+        ::setrlimit(RLIMIT_AS, &now);
+    }
+    ~little_memory() { ::setrlimit(RLIMIT_AS, &before_); }
+    little_memory(const little_memory&) = delete;
+    little_memory& operator=(const little_memory&) = delete;
+
+private:
+    static constexpr rlim_t some_bytes = 256 << 20; // a few stacks
+    rlimit before_{};
+};
+
+// libzmq ends the process.
+TEST(ZlinkOnlyIoThreads, that_cannot_be_started_are_an_error_and_fewer_may_do)
+{
+    test_context context;
+    zmq_ctx_set(context, ZMQ_IO_THREADS, 1'000);
+    {
+        const little_memory now;
+        EXPECT_TRUE(fails_with(EMFILE, zmq_socket(context, ZMQ_PULL)));
+    }
+    zmq_ctx_set(context, ZMQ_IO_THREADS, 1);
+    auto [bound, peer, address] = connect_pair(context, transport::tcp, ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("x");
+    EXPECT_EQ("x", bound.recv());
+}
+
+#endif
 
 TEST(IoThreads, do_not_block_signals_of_the_application)
 {
