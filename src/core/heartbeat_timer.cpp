@@ -13,7 +13,7 @@ auto now() noexcept
 
 void heartbeat_timer::start(const engine::heartbeat_settings& settings, std::shared_ptr<void> owner)
 {
-    heartbeat_.emplace(settings, now());
+    heartbeat_.emplace(settings, began_);
     schedule(std::move(owner));
 }
 
@@ -26,7 +26,7 @@ void heartbeat_timer::stop() noexcept
 void heartbeat_timer::ping_received(std::chrono::milliseconds ttl, std::shared_ptr<void> owner)
 {
     if (!heartbeat_)
-        heartbeat_.emplace(engine::heartbeat_settings{}, now());
+        heartbeat_.emplace(engine::heartbeat_settings{}, began_);
     heartbeat_->ping_received(ttl, now());
     schedule(std::move(owner));
 }

@@ -33,7 +33,9 @@ public:
 
     /// Is there something to conclude from what the peer sends, or from its silence?
     bool judges() const noexcept { return heartbeat_ && heartbeat_->judges(); }
-    /// A connection begins that wants heartbeats.
+    /// A connection begins; the peer may want heartbeats.
+    void begin() noexcept { began_ = engine::heartbeat::clock::now(); }
+    /// This side wants heartbeats; after begin().
     void start(const engine::heartbeat_settings& settings, std::shared_ptr<void> owner);
     /// The connection has gone, or nothing of it matters any more.
     void stop() noexcept;
@@ -61,6 +63,12 @@ public:
     bool paused() const noexcept { return heartbeat_ && heartbeat_->paused(); }
     /// Reading goes on; only if paused().
     void resume(std::shared_ptr<void> owner);
+    /// Everything that has come was read.
+    void caught_up() noexcept
+    {
+        if (heartbeat_)
+            heartbeat_->caught_up();
+    }
 
 private:
     void schedule(std::shared_ptr<void> owner);
@@ -68,6 +76,7 @@ private:
 
     boost::asio::io_context& io_;
     const std::function<void(action)> due_;
+    engine::heartbeat::clock::time_point began_; ///< the connection
     std::optional<engine::heartbeat> heartbeat_;
     std::optional<boost::asio::steady_timer> timer_; ///< while it is running
 };

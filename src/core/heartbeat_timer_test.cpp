@@ -10,6 +10,7 @@ using namespace std::chrono_literals;
 
 class HeartbeatTimer : public ::testing::Test {
 protected:
+    HeartbeatTimer() { heartbeat_.begin(); }
     void due(heartbeat_timer::action what)
     {
         if (what == heartbeat_timer::action::ping) {

@@ -19,6 +19,9 @@ namespace types = engine::socket_types;
 
 // So many reads before others on the I/O thread are served.
 constexpr int reads_per_turn = 16;
+// So much is read of a connection that cannot be written to: more than the kernel holds. The peer
+// may go on sending if it is of an odd kind.
+constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
 
 engine::local_peer local_peer(const socket_options& options)
 {
@@ -152,6 +155,7 @@ void session::begin_handshake(std::unique_ptr<transport::stream> stream)
     input_wait_.forget();
     room_wait_.forget();
     in_traffic_ = false;
+    cut_off_ = false;
     if (is_raw())
         return begin_traffic({}, {}, {});
     handshake_ = std::make_shared<stream_handshake>(io_, *stream_, local_peer(*options_));
@@ -213,6 +217,7 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
         report(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
     if (notifies_connect(*options_))
         in_.tell({}); // not before it can know whom it comes from
+    heartbeat_.begin();
     if (options_->heartbeat.interval_ms != 0 && remote.major >= 3)
         heartbeat_.start(options_->heartbeat, shared_from_this());
     drain();
@@ -446,7 +451,14 @@ void session::handle(engine::outbound::outcome outcome)
         post(&session::drain);
         break;
     case status::failed:
-        lost(loss::connection);
+        if (closing_) {
+            lost(loss::connection);
+            break;
+        }
+        // What has come is read, but not from here: this may be in the middle of reading.
+        out_->detach();
+        cut_off_ = true;
+        post(&session::read_rest);
         break;
     case status::idle:
     case status::written:
@@ -488,8 +500,10 @@ void session::read()
             return lost(loss::protocol);
         const std::size_t offered = transport::total_bytes(space, count);
         const auto result = stream_->read_some(space, count);
-        if (result.would_block())
+        if (result.would_block()) {
+            heartbeat_.caught_up();
             return wait(transport::direction::read);
+        }
         if (result.failed() || result.bytes == 0)
             return lost(loss::connection);
         heartbeat_.progressed();
@@ -501,10 +515,42 @@ void session::read()
             return lost(loss::protocol);
         if (!in_traffic_)
             return; // answering a command found the connection broken
-        if (result.bytes < offered)
+        if (result.bytes < offered) {
+            heartbeat_.caught_up();
             return wait(transport::direction::read);
+        }
     }
     post(&session::read);
+}
+
+// Nothing can be written any more, but the kernel may hold what the peer has sent before it left.
+// All of it is taken, if the queue is full or not: it is no more than the kernel's buffers take, and
+// the next connection need not wait until the application has read.
+void session::read_rest()
+{
+    if (!cut_off_ || !in_traffic_)
+        return;
+    if (closing_)
+        return lost(loss::connection);
+    reading_.take_back();
+    if (reading_.take_left_over().error != engine::inbound_error::none)
+        return lost(loss::protocol);
+    engine::decoder& decoder = in_.decoder();
+    for (std::size_t left = most_rest_bytes; left > 0;) {
+        iovec space[engine::decoder::most_entries];
+        const int count = decoder.prepare(space);
+        if (count == 0)
+            break;
+        const auto result = stream_->read_some(space, count);
+        if (result.failed() || result.bytes == 0)
+            break;
+        left -= std::min(left, result.bytes);
+        const auto error = decoder.received(result.bytes);
+        in_.pass_on();
+        if (error != engine::inbound_error::none)
+            return lost(loss::protocol);
+    }
+    lost(loss::connection);
 }
 
 void session::wait(transport::direction which)

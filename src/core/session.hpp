@@ -123,6 +123,7 @@ private:
     bool collect();
     void handle(engine::outbound::outcome outcome);
     void read();
+    void read_rest();
     void lend_reading();
     void watch_reading();
     /// In the I/O thread? Heartbeats and conflation want to see what comes in.
@@ -168,6 +169,7 @@ private:
     heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
     std::uint64_t room_at_ping_ = 0;              ///< outbound::made_room() when it was last heard
     bool in_traffic_ = false;
+    bool cut_off_ = false; ///< writing has failed: read_rest() is to come
     pending_wait input_wait_;
     pending_wait room_wait_;
 

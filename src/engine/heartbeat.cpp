@@ -7,20 +7,20 @@
 namespace zlink::engine {
 namespace {
 
-// While nothing is read, so many PONGs in the time in which the peer sends one PING: it may wait for
-// a shorter time than that.
+// Who was behind with reading sends so many PONGs in the time in which the peer sends one PING: it may
+// wait for a shorter time than that.
 constexpr int pongs_for_ping = 4;
 constexpr std::chrono::milliseconds shortest_pong_interval{5};
 
 } // namespace
 
-heartbeat::heartbeat(const heartbeat_settings& settings, clock::time_point now) noexcept
+heartbeat::heartbeat(const heartbeat_settings& settings, clock::time_point began) noexcept
     : interval_(settings.interval_ms),
       timeout_(settings.timeout_ms < 0 ? settings.interval_ms : settings.timeout_ms),
-      last_ping_received_(now)
+      last_ping_received_(began)
 {
     if (settings.interval_ms > 0)
-        next_ping_ = now + interval_;
+        next_ping_ = began + interval_;
 }
 
 heartbeat::action heartbeat::due(clock::time_point now) noexcept
@@ -47,9 +47,8 @@ std::optional<heartbeat::clock::time_point> heartbeat::deadline() const noexcept
             first = first ? std::min(*first, *limit) : *limit;
     };
     consider(next_ping_);
-    if (paused_) {
-        consider(next_pong_);
-    } else {
+    consider(next_pong_);
+    if (!paused_) {
         consider(answer_deadline_);
         consider(ttl_deadline_);
     }
@@ -65,10 +64,16 @@ void heartbeat::ping_sent(clock::time_point now) noexcept
 
 void heartbeat::ping_received(std::chrono::milliseconds ttl, clock::time_point now) noexcept
 {
-    // Several that were read at once, after a pause, say nothing of the time between them.
+    // Neither those that were read late, perhaps several at once, nor those for which the peer had
+    // no room for a while say anything of the time between them.
     const auto interval = (now - std::exchange(last_ping_received_, now)) / pongs_for_ping;
-    if (pong_interval_.count() == 0 || interval > pong_interval_ / pongs_for_ping)
+    const bool in_time = !std::exchange(was_behind_, behind_);
+    if (pong_interval_.count() == 0)
+        pong_interval_ = shortest_pong_interval;
+    if (in_time && interval > pong_interval_ / pongs_for_ping)
         pong_interval_ = std::max<clock::duration>(interval, shortest_pong_interval);
+    if (!behind_)
+        next_pong_.reset();
     if (ttl.count() == 0)
         return;
     ttl_ = ttl;
@@ -87,14 +92,16 @@ void heartbeat::pause(clock::time_point now) noexcept
 {
     if (std::exchange(paused_, true))
         return;
-    if (pong_interval_.count() != 0)
+    behind_ = true;
+    was_behind_ = true;
+    // Who reads a little between one pause and the next still owes the peer a sign.
+    if (pong_interval_.count() != 0 && !next_pong_)
         next_pong_ = now + pong_interval_;
 }
 
 void heartbeat::resume(clock::time_point now) noexcept
 {
     paused_ = false;
-    next_pong_.reset();
     progressed(now);
 }
 

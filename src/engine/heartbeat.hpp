@@ -34,8 +34,8 @@ public:
         dead,       ///< the peer has not kept to its own time to live
     };
 
-    /// For a connection that begins its traffic phase at `now`.
-    heartbeat(const heartbeat_settings& settings, clock::time_point now) noexcept;
+    /// For a connection whose traffic phase began at `began`.
+    heartbeat(const heartbeat_settings& settings, clock::time_point began) noexcept;
 
     /// What is due at `now`. A PING is due once per interval, late ones are not made up for.
     action due(clock::time_point now) noexcept;
@@ -62,11 +62,14 @@ public:
     bool judges() const noexcept { return interval_.count() > 0 || ttl_.count() > 0; }
 
     /// Nothing is read for the time being, so that nothing can be concluded from silence. PINGs of
-    /// the peer cannot be answered either: it is sent a PONG now and then, if it has sent any.
+    /// the peer cannot be answered either: from now on it is sent a PONG now and then, if it has
+    /// sent any PING, until the next one comes after caught_up().
     void pause(clock::time_point now) noexcept;
     /// Reading goes on; what was awaited gets its full time again.
     void resume(clock::time_point now) noexcept;
     bool paused() const noexcept { return paused_; }
+    /// Everything that has come was read. PINGs may still be under way behind much else.
+    void caught_up() noexcept { behind_ = false; }
 
 private:
     using time_limit = std::optional<clock::time_point>;
@@ -78,9 +81,11 @@ private:
     time_limit ttl_deadline_;
     std::chrono::milliseconds ttl_{0}; ///< of the peer's last PING
     bool paused_ = false;
+    bool behind_ = false;                  ///< since a pause
+    bool was_behind_ = false;              ///< at any time since the last PING
     clock::time_point last_ping_received_; ///< or the beginning
     clock::duration pong_interval_{0};     ///< several in the time between the peer's PINGs
-    time_limit next_pong_;                 ///< while paused
+    time_limit next_pong_;                 ///< from a pause until a PING came in time
 };
 
 } // namespace zlink::engine
