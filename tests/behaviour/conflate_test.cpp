@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // CONFLATE: only the newest message is kept.
+#define ZMQ_BUILD_DRAFT_API
+#include "support/draft.hpp"
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
 
 #include <thread>
 
@@ -191,6 +194,108 @@ TEST(ZlinkOnlyConflate, an_inproc_sender_without_peer_keeps_the_newest_message)
 {
     test_context context;
     expect_newest_after_late_bind(context, transport::inproc);
+}
+
+// --- types that do not conflate -----------------------------------------------------------------
+
+constexpr int unread = 100;
+
+/// All messages arrive, though nobody reads before the last was sent.
+void expect_all(test_socket& sender, test_socket& receiver)
+{
+    for (int index = 0; index < unread; ++index)
+        sender.send(std::to_string(index));
+    for (int index = 0; index < unread; ++index)
+        ASSERT_EQ(std::to_string(index), receiver.recv());
+}
+
+class ConflateElsewhere : public transport_test {};
+
+TEST_P(ConflateElsewhere, leaves_questions_and_answers_whole)
+{
+    auto [rep, req, address] =
+        link(context_, GetParam(), ZMQ_REP, ZMQ_REQ, keep_only_the_last, keep_only_the_last);
+    for (int round = 0; round < 3; ++round) {
+        const parts question{"a question", "in", "parts", std::to_string(round)};
+        req.send_parts(question);
+        EXPECT_EQ(question, rep.recv_parts());
+        const parts answer{"an answer", "in", "parts", std::to_string(round)};
+        rep.send_parts(answer);
+        EXPECT_EQ(answer, req.recv_parts());
+    }
+}
+
+TEST_P(ConflateElsewhere, leaves_every_question_to_a_rep)
+{
+    auto [rep, dealer, address] =
+        link(context_, GetParam(), ZMQ_REP, ZMQ_DEALER, keep_only_the_last);
+    for (int index = 0; index < unread; ++index)
+        dealer.send_parts({"", std::to_string(index)});
+    for (int index = 0; index < unread; ++index) {
+        ASSERT_EQ(std::to_string(index), rep.recv());
+        rep.send("answer to " + std::to_string(index));
+    }
+    for (int index = 0; index < unread; ++index)
+        ASSERT_EQ((parts{"", "answer to " + std::to_string(index)}), dealer.recv_parts());
+}
+
+TEST_P(ConflateElsewhere, leaves_every_message_to_client_and_server)
+{
+    auto [server, client, address] =
+        link(context_, GetParam(), ZMQ_SERVER, ZMQ_CLIENT, keep_only_the_last, keep_only_the_last);
+    expect_all(client, server);
+    client.send("first");
+    draft_message first;
+    receive(server, first);
+    for (int index = 0; index < unread; ++index)
+        ASSERT_LT(0, send_to(server, first.routing_id(), std::to_string(index)));
+    for (int index = 0; index < unread; ++index)
+        ASSERT_EQ(std::to_string(index), client.recv());
+}
+
+TEST_P(ConflateElsewhere, leaves_every_message_to_gather)
+{
+    auto [gather, scatter, address] =
+        link(context_, GetParam(), ZMQ_GATHER, ZMQ_SCATTER, keep_only_the_last, keep_only_the_last);
+    expect_all(scatter, gather);
+}
+
+TEST_P(ConflateElsewhere, leaves_every_message_to_channels)
+{
+    auto [bound, peer, address] = link(context_, GetParam(), ZMQ_CHANNEL, ZMQ_CHANNEL,
+                                       keep_only_the_last, keep_only_the_last);
+    expect_all(peer, bound);
+    expect_all(bound, peer);
+}
+
+ZLINK_ALL_TRANSPORTS(ConflateElsewhere);
+
+TEST(ConflateOnStream, leaves_every_byte)
+{
+    test_context context;
+    test_socket stream(context, ZMQ_STREAM);
+    keep_only_the_last(stream);
+    const raw_peer peer(stream.bind_and_resolve("tcp://127.0.0.1:*"));
+    const std::string first(100'000, 'x');
+    peer.send(first);
+    // Of what has come, only the last chunk would be there.
+    const parts arrival = stream.recv_parts();
+    ASSERT_EQ(2u, arrival.size());
+    EXPECT_EQ("", arrival[1]);
+    std::size_t bytes = 0;
+    while (bytes < first.size()) {
+        const parts chunk = stream.recv_parts();
+        ASSERT_EQ(2u, chunk.size());
+        ASSERT_EQ(arrival[0], chunk[0]);
+        bytes += chunk[1].size();
+    }
+    EXPECT_EQ(first.size(), bytes);
+    std::string all;
+    for (int index = 0; index < unread; ++index) {
+        all += std::to_string(index);
+        stream.send_parts({arrival[0], std::to_string(index)});
+    }
+    EXPECT_EQ(all, peer.recv(all.size()));
 }
 
 } // namespace

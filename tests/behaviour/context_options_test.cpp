@@ -4,6 +4,7 @@
 #define ZMQ_BUILD_DRAFT_API
 #endif
 #include "support/fixture.hpp"
+#include "support/raw_peer.hpp"
 
 #include <pthread.h>
 #include <sched.h>
@@ -137,6 +138,37 @@ TEST(ZlinkOnlyContextOptions, are_ints_of_four_bytes)
     EXPECT_TRUE(fails_with(EINVAL, zmq_ctx_get_ext(context, ZMQ_BLOCKY, &value, nullptr)));
     EXPECT_TRUE(fails_with(EFAULT, zmq_ctx_set_ext(nullptr, ZMQ_BLOCKY, &value, sizeof value)));
     EXPECT_TRUE(fails_with(EFAULT, zmq_ctx_get_ext(nullptr, ZMQ_BLOCKY, &value, &room)));
+}
+
+TEST(ZlinkOnlyContextOptions, of_every_number_have_exactly_four_bytes)
+{
+    std::vector<context_option> ints(sheet.begin(), sheet.end());
+    ints.push_back({"THREAD_PRIORITY", ZMQ_THREAD_PRIORITY, true, true, 65535, 0});
+    ints.push_back(
+        {"THREAD_AFFINITY_CPU_REMOVE", ZMQ_THREAD_AFFINITY_CPU_REMOVE, true, false, 0, 0});
+    std::erase_if(ints, [](const context_option& row) { return row.id == ZMQ_THREAD_NAME_PREFIX; });
+    for (const context_option& row : ints) {
+        SCOPED_TRACE(row.name);
+        test_context context;
+        ASSERT_EQ(0, zmq_ctx_set(context, ZMQ_THREAD_AFFINITY_CPU_ADD, 1)); // to be removed
+        const std::array<char, 16> one{1};
+        std::array<char, 16> bytes;
+        bytes.fill('#');
+        const std::array<char, 16> untouched = bytes;
+        for (const std::size_t size : {0, 1, 2, 3, 5, 7, 8, 16}) {
+            EXPECT_TRUE(fails_with(EINVAL, zmq_ctx_set_ext(context, row.id, one.data(), size)))
+                << size;
+            std::size_t room = size;
+            EXPECT_TRUE(fails_with(EINVAL, zmq_ctx_get_ext(context, row.id, bytes.data(), &room)))
+                << size;
+            EXPECT_EQ(untouched, bytes) << size;
+        }
+        int value = 0;
+        std::size_t room = sizeof value;
+        EXPECT_EQ(row.readable ? 0 : -1, zmq_ctx_get_ext(context, row.id, &value, &room));
+        EXPECT_EQ(row.readable ? row.initial : 0, value);
+        EXPECT_EQ(row.settable ? 0 : -1, zmq_ctx_set_ext(context, row.id, one.data(), 4));
+    }
 }
 
 TEST(ZlinkOnlyContextOptions, have_a_text_for_the_name_prefix)
@@ -408,6 +440,44 @@ TEST(ContextThreads, serve_the_sockets_that_have_an_affinity_to_them)
             EXPECT_EQ("x", sink.recv());
         }
         EXPECT_GT((busy(chosen) - before[chosen]) / 5, busy(1 - chosen) - before[1 - chosen]);
+    }
+}
+
+TEST(ContextThreads, share_endpoints_so_that_the_least_loaded_of_those_allowed_gets_the_next)
+{
+    for (const int loaded : {0, 1}) {
+        constexpr int forbidden = 2; // and idle
+        test_context context;
+        const int prefix = 2 + loaded; // so that a thread of the last round is not taken for one
+        zmq_ctx_set(context, ZMQ_IO_THREADS, 3);
+        zmq_ctx_set(context, ZMQ_THREAD_NAME_PREFIX, prefix);
+        const auto busy = [&](int thread) {
+            return busy_ns(std::to_string(prefix) + "/ZMQbg/IO/" + std::to_string(thread));
+        };
+        const auto choose = [](test_socket& socket, std::uint64_t threads) {
+            zmq_setsockopt(socket, ZMQ_AFFINITY, &threads, sizeof threads);
+        };
+        std::vector<test_socket> load;
+        std::vector<raw_peer> peers;
+        for (int index = 0; index < 3; ++index) {
+            load.emplace_back(context, ZMQ_PULL);
+            choose(load.back(), std::uint64_t{1} << loaded);
+            peers.emplace_back(load.back().bind_and_resolve("tcp://127.0.0.1:*"));
+            peers.back().recv(10); // so the thread has it
+        }
+        test_socket socket(context, ZMQ_PULL);
+        choose(socket, 0b11);
+        socket.set(ZMQ_TCP_ACCEPT_FILTER, "192.0.2.1"); // only the listener has to do with peers
+        const std::string address = socket.bind_and_resolve("tcp://127.0.0.1:*");
+        if (!wait_until([&] { return busy(0) > 0 && busy(1) > 0 && busy(2) > 0; }, 1s))
+            GTEST_SKIP() << "the kernel does not tell";
+        const std::array before{busy(0), busy(1), busy(2)};
+        for (int index = 0; index < 200; ++index)
+            EXPECT_EQ("", raw_peer(address).recv_to_end());
+        const auto spent = [&](int thread) { return busy(thread) - before[thread]; };
+        const long by_the_least_loaded = spent(1 - loaded);
+        EXPECT_GT(by_the_least_loaded / 5, spent(loaded));
+        EXPECT_GT(by_the_least_loaded / 5, spent(forbidden));
     }
 }
 

@@ -671,6 +671,25 @@ TEST(stream_endpoints, give_notice_as_they_did_when_they_were_bound)
     EXPECT_EQ("", socket.recv_parts().at(1));
 }
 
+TEST(stream_endpoints, give_notice_as_they_did_when_they_were_connected)
+{
+    for (const int told : {0, 1}) {
+        const raw_listener listener;
+        test_context context;
+        test_socket socket(context, ZMQ_STREAM);
+        socket.set(ZMQ_RECONNECT_IVL, 5);
+        socket.set(ZMQ_STREAM_NOTIFY, told);
+        socket.connect(listener.endpoint());
+        socket.set(ZMQ_STREAM_NOTIFY, 1 - told);
+        const parts expected = told ? parts{"", "x", ""} : parts{"x"}; // it comes, and it goes
+        for (int connection = 0; connection < 2; ++connection) {
+            listener.accept().send("x");
+            for (const std::string& body : expected)
+                EXPECT_EQ(body, socket.recv_parts().at(1)) << connection;
+        }
+    }
+}
+
 TEST(ZlinkOnlyStream, chunks_are_as_large_as_was_wanted_at_the_bind)
 {
     test_context context;

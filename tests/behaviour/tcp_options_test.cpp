@@ -3,9 +3,15 @@
 #define ZMQ_BUILD_DRAFT_API 1
 #include "support/fixture.hpp"
 
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include <filesystem>
 #include <optional>
@@ -353,6 +359,76 @@ TEST(Backlog, is_that_of_the_time_of_the_bind)
     socket.set(ZMQ_BACKLOG, 9);
     EXPECT_EQ(100, backlog_at(usual));
     EXPECT_EQ(7, backlog_at(short_one));
+}
+
+/// The descriptor that listens at an endpoint of ipc; -1 if there is none.
+int ipc_listener_at(const std::string& endpoint)
+{
+    const std::string path = endpoint.substr(endpoint.find('/') + 2);
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        const int fd = std::stoi(entry.path().filename().string());
+        sockaddr_un address{};
+        socklen_t bytes = sizeof address;
+        int listens = 0;
+        socklen_t int_bytes = sizeof listens;
+        if (::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &int_bytes) == 0 && listens &&
+            ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &bytes) == 0 &&
+            address.sun_family == AF_UNIX && address.sun_path == path)
+            return fd;
+    }
+    return -1;
+}
+
+/// The backlog of such a listener, as the kernel of Linux knows it; nothing if it does not tell.
+std::optional<int> ipc_backlog_of(int listener)
+{
+    const raw_peer kernel(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG));
+    struct stat status = {};
+    if (kernel.fd() < 0 || ::fstat(listener, &status) != 0)
+        return {};
+    struct {
+        nlmsghdr header;
+        unix_diag_req body;
+    } question{};
+    question.header.nlmsg_len = sizeof question;
+    question.header.nlmsg_type = SOCK_DIAG_BY_FAMILY;
+    question.header.nlmsg_flags = NLM_F_REQUEST;
+    question.body.sdiag_family = AF_UNIX;
+    question.body.udiag_states = ~0u;
+    question.body.udiag_ino = static_cast<std::uint32_t>(status.st_ino);
+    question.body.udiag_cookie[0] = question.body.udiag_cookie[1] = ~0u; // any
+    question.body.udiag_show = UDIAG_SHOW_RQLEN;
+    if (::send(kernel.fd(), &question, sizeof question, 0) != sizeof question)
+        return {};
+    alignas(nlmsghdr) char answer[4096];
+    const auto bytes = static_cast<int>(::recv(kernel.fd(), answer, sizeof answer, MSG_DONTWAIT));
+    const auto* const header = reinterpret_cast<const nlmsghdr*>(answer);
+    if (bytes < 0 || !NLMSG_OK(header, bytes) || header->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+        return {};
+    auto left = static_cast<int>(NLMSG_PAYLOAD(header, sizeof(unix_diag_msg)));
+    const auto* attribute = reinterpret_cast<const rtattr*>(
+        static_cast<const char*>(NLMSG_DATA(header)) + NLMSG_ALIGN(sizeof(unix_diag_msg)));
+    for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
+        if (attribute->rta_type == UNIX_DIAG_RQLEN) // of a listener: how many wait, and may
+            return static_cast<int>(
+                static_cast<const unix_diag_rqlen*>(RTA_DATA(attribute))->udiag_wqueue);
+    return {};
+}
+
+TEST(Backlog, of_ipc_is_that_of_the_time_of_the_bind_too)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PULL);
+    const std::string usual = socket.bind_and_resolve(fresh_bind_address(transport::ipc));
+    socket.set(ZMQ_BACKLOG, 7);
+    const std::string short_one = socket.bind_and_resolve(fresh_bind_address(transport::ipc));
+    socket.set(ZMQ_BACKLOG, 9);
+    ASSERT_LE(0, ipc_listener_at(usual));
+    ASSERT_LE(0, ipc_listener_at(short_one));
+    if (!ipc_backlog_of(ipc_listener_at(usual)))
+        GTEST_SKIP() << "the kernel does not tell";
+    EXPECT_EQ(100, ipc_backlog_of(ipc_listener_at(usual)));
+    EXPECT_EQ(7, ipc_backlog_of(ipc_listener_at(short_one)));
 }
 
 } // namespace
