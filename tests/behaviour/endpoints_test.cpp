@@ -136,6 +136,14 @@ TEST(ZlinkOnlyEndpoints, ports_that_cannot_be_reached_are_refused)
             << port;
 }
 
+TEST(ZlinkOnlyEndpoints, a_port_alone_is_nowhere_to_connect_to)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_DEALER);
+    EXPECT_TRUE(fails_with(EINVAL, zmq_connect(socket, "tcp://:5555")));
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket, "tcp://:5555")));
+}
+
 TEST_F(Endpoints, wildcard_ports_are_reported_resolved)
 {
     for (const char* address : {"tcp://127.0.0.1:*", "tcp://127.0.0.1:0", "tcp://lo:*"}) {

@@ -119,6 +119,31 @@ TEST_P(FdEvents, the_descriptor_signals_once_and_stays_readable_until_the_events
     EXPECT_TRUE(wait_until(rests));
 }
 
+TEST_P(FdEvents, the_descriptor_rests_while_messages_are_sent_for_which_there_is_room)
+{
+    auto [bound, peer, address] = connect_pair(context_, GetParam(), ZMQ_PAIR, ZMQ_PAIR);
+    peer.send("all that goes with a new connection has been told");
+    bound.recv();
+    const int fd = bound.get(ZMQ_FD);
+    const readable_watch watch(fd);
+    ASSERT_TRUE(wait_until([fd, &socket = bound] {
+        socket.events();
+        return !descriptor_readable(fd, 0);
+    }));
+    while (watch.wait(0ms)) { // of the time before
+    }
+    for (int index = 0; index < 100; ++index) {
+        bound.send(std::to_string(index));
+        EXPECT_FALSE(descriptor_readable(fd, 0)) << index;
+        EXPECT_EQ(std::to_string(index), peer.recv());
+    }
+    EXPECT_FALSE(watch.wait(quiet_window));
+    EXPECT_FALSE(descriptor_readable(fd, 0));
+    EXPECT_EQ(ZMQ_POLLOUT, bound.events());
+    peer.send("and wakes as ever");
+    EXPECT_TRUE(watch.wait());
+}
+
 TEST_P(FdEvents, carry_ten_thousand_messages_without_a_stall)
 {
     constexpr int count = 10'000;

@@ -212,6 +212,65 @@ TEST(InprocHwm, is_the_senders_until_the_name_is_bound)
     EXPECT_FALSE(sender.try_send("x"));
 }
 
+/// Sends `count` messages, the last of them when the socket has noticed that its peer has come.
+/// @return how many it took.
+int send_in_time(test_socket& socket, int count)
+{
+    int sent = 0;
+    wait_until([&] {
+        sent += socket.send_until_full("x", count - sent);
+        return sent == count;
+    });
+    return sent;
+}
+
+TEST(InprocHwm, is_the_sum_as_well_if_the_sender_connects_before_the_name_is_bound)
+{
+    for (const auto& [send_hwm, receive_hwm] : {std::pair{1, 1}, {5, 3}, {3, 5}, {100, 1000}}) {
+        test_context context;
+        test_socket sender(context, ZMQ_PUSH);
+        test_socket receiver(context, ZMQ_PULL);
+        sender.set(ZMQ_SNDHWM, send_hwm);
+        receiver.set(ZMQ_RCVHWM, receive_hwm);
+        sender.connect("inproc://later");
+        receiver.bind("inproc://later");
+        EXPECT_EQ(send_hwm + receive_hwm, send_in_time(sender, send_hwm + receive_hwm));
+        EXPECT_FALSE(sender.try_send("x"));
+    }
+}
+
+TEST(InprocHwm, is_the_sum_as_well_if_the_receiver_connects_before_the_name_is_bound)
+{
+    for (const auto& [send_hwm, receive_hwm] : {std::pair{1, 1}, {5, 3}, {3, 5}, {100, 1000}}) {
+        test_context context;
+        test_socket sender(context, ZMQ_PUSH);
+        test_socket receiver(context, ZMQ_PULL);
+        sender.set(ZMQ_SNDHWM, send_hwm);
+        receiver.set(ZMQ_RCVHWM, receive_hwm);
+        receiver.connect("inproc://later");
+        sender.bind("inproc://later");
+        ASSERT_TRUE(sender.writable());
+        EXPECT_EQ(send_hwm + receive_hwm, sender.send_until_full("x", 5000));
+    }
+}
+
+TEST(InprocHwm, is_unlimited_if_one_side_is_and_connects_before_the_name_is_bound)
+{
+    constexpr int many = 5000;
+    for (const auto& [send_hwm, receive_hwm] : {std::pair{0, 1}, {1, 0}, {0, 0}})
+        for (const bool sender_connects : {true, false}) {
+            SCOPED_TRACE(std::to_string(send_hwm) + " " + std::to_string(receive_hwm));
+            test_context context;
+            test_socket sender(context, ZMQ_PUSH);
+            test_socket receiver(context, ZMQ_PULL);
+            sender.set(ZMQ_SNDHWM, send_hwm);
+            receiver.set(ZMQ_RCVHWM, receive_hwm);
+            (sender_connects ? sender : receiver).connect("inproc://later");
+            (sender_connects ? receiver : sender).bind("inproc://later");
+            ASSERT_EQ(many, send_in_time(sender, many));
+        }
+}
+
 TEST(InprocHwm, frees_the_pipe_at_the_low_water_mark)
 {
     test_context context;

@@ -148,6 +148,34 @@ TEST(InterruptedThreadSafe, every_wait_says_so)
     zmq_poller_destroy(&poller);
 }
 
+// The original has given the front's message away by then, and loses its first part.
+TEST(ZlinkOnlyInterruptedProxy, with_a_full_capture_loses_nothing_and_doubles_nothing)
+{
+    const interrupting_signal signal;
+    test_context context;
+    auto [front, source, front_address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
+    auto [back, sink, back_address] = link(context, transport::inproc, ZMQ_PUSH, ZMQ_PULL);
+    test_socket capture = test_socket::with_defaults(context, ZMQ_PUSH);
+    capture.bind("inproc://capture");
+    source.send_parts({"a", "b", "c"});
+    source.send("d");
+    for (int round = 0; round < 5; ++round)
+        EXPECT_EQ(EINTR,
+                  signal.error_of([&, &f = front, &b = back] { return zmq_proxy(f, b, capture); }));
+    test_socket listener(context, ZMQ_PULL);
+    listener.connect("inproc://capture");
+    auto ended = std::async(std::launch::async, [&, &f = front, &b = back] {
+        return zmq_proxy(f, b, capture) == -1 ? zmq_errno() : 0;
+    });
+    for (test_socket* socket : {&listener, &sink}) {
+        EXPECT_EQ((parts{"a", "b", "c"}), socket->try_recv_parts(patience));
+        EXPECT_EQ(parts{"d"}, socket->try_recv_parts(patience));
+        EXPECT_FALSE(socket->readable(quiet_window));
+    }
+    zmq_ctx_shutdown(context);
+    EXPECT_EQ(ETERM, ended.get());
+}
+
 /// SIGUSR1 is pending in this thread, which blocks it.
 class PollWithMask : public ::testing::Test {
 protected:
@@ -212,6 +240,33 @@ TEST_F(PollWithMask, checks_its_arguments)
     EXPECT_TRUE(fails_with(EINVAL, zmq_ppoll(&item, -1, 0, &usr1_)));
     EXPECT_TRUE(fails_with(EFAULT, zmq_ppoll(nullptr, 1, 0, &usr1_)));
     EXPECT_EQ(0, zmq_ppoll(nullptr, 0, 0, &usr1_));
+}
+
+TEST_F(PollWithMask, says_that_a_socket_or_its_context_has_ended)
+{
+    zmq_pollitem_t item{socket_, 0, ZMQ_POLLIN, 0};
+    const sigset_t* const masks[] = {nullptr, &usr1_};
+    const auto expect_error = [&](int code) {
+        for (const sigset_t* mask : masks)
+            for (const long timeout_ms : {0, -1})
+                EXPECT_TRUE(fails_with(code, zmq_ppoll(&item, 1, timeout_ms, mask))) << timeout_ms;
+    };
+    zmq_ctx_shutdown(context_);
+    expect_error(ETERM);
+    socket_.close();
+    expect_error(ENOTSOCK);
+    EXPECT_EQ(0, handled());
+}
+
+TEST_F(PollWithMask, ends_with_the_context_while_it_waits)
+{
+    auto ended = std::async(std::launch::async, [&] { // inherits the mask
+        zmq_pollitem_t item{socket_, 0, ZMQ_POLLIN, 0};
+        return zmq_ppoll(&item, 1, -1, &none_) == -1 ? zmq_errno() : 0;
+    });
+    ended.wait_for(20ms);
+    zmq_ctx_shutdown(context_);
+    EXPECT_EQ(ETERM, ended.get());
 }
 
 TEST(ContextEnd, wakes_a_proxy_that_pauses)

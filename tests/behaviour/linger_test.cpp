@@ -271,5 +271,36 @@ TEST_P(ZlinkOnlyLinger, loses_nothing_to_a_peer_that_sends_meanwhile)
 ZLINK_WIRE_TRANSPORTS(Linger);
 ZLINK_WIRE_TRANSPORTS(ZlinkOnlyLinger);
 
+class Unread : public transport_test {};
+
+TEST_P(Unread, messages_are_lost_when_the_receiver_closes)
+{
+    const std::string address = known_address(GetParam());
+    test_socket source(context_, ZMQ_PUSH);
+    source.set(ZMQ_RECONNECT_IVL, 5);
+    test_socket first(context_, ZMQ_PULL);
+    first.set(ZMQ_LINGER, -1); // is for what it sends
+    first.bind(address);
+    source.connect(address);
+    source.send("read");
+    source.send_parts({"un", "read"});
+    EXPECT_EQ("read", first.recv());
+    ASSERT_TRUE(first.readable()); // it has come
+    first.close();
+    test_socket second(context_, ZMQ_PULL);
+    ASSERT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }));
+    if (GetParam() == transport::inproc)
+        source.connect(address); // does not reconnect
+    // What is on its way to the first one may be lost; nothing may come back.
+    ASSERT_TRUE(wait_until([&] {
+        source.try_send("later");
+        return second.readable(5ms);
+    }));
+    while (const auto message = second.try_recv_parts())
+        EXPECT_EQ(parts{"later"}, *message);
+}
+
+ZLINK_ALL_TRANSPORTS(Unread);
+
 } // namespace
 } // namespace zlink::test

@@ -5,6 +5,7 @@
 #endif
 #include "support/listening_post.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -142,6 +143,43 @@ TEST_F(MonitorRegistration, a_publisher_drops_what_a_subscriber_does_not_read)
     post.expect(ZMQ_EVENT_LISTENING);
 }
 
+class ZlinkOnlyMonitorRegistration : public MonitorRegistration {};
+
+TEST_F(ZlinkOnlyMonitorRegistration, goes_on_without_its_listener_and_takes_another)
+{
+    const std::string name = known_address(transport::inproc);
+    ASSERT_EQ(0, zmq_socket_monitor(socket_, name.c_str(), ZMQ_EVENT_ALL));
+    test_socket first(context_, ZMQ_PAIR);
+    first.connect(name);
+    const std::string address = socket_.bind_and_resolve("tcp://127.0.0.1:*");
+    EXPECT_EQ(static_cast<std::uint64_t>(ZMQ_EVENT_LISTENING), decode_1(first.recv_parts()).event);
+    first.close();
+    const auto cause_event = [&] {
+        EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(socket_, address.c_str())));
+    };
+    for (int round = 0; round < 4000; ++round)
+        cause_event();
+    test_socket client(context_, ZMQ_DEALER);
+    client.connect(address);
+    client.send("x");
+    socket_.recv_parts(); // the I/O thread goes on
+    test_socket second;
+    ASSERT_TRUE(wait_until([&] { // refused as long as the first is known
+        second = test_socket(context_, ZMQ_PAIR);
+        second.connect(name);
+        cause_event();
+        return second.readable(std::chrono::milliseconds(20));
+    }));
+    const std::string later = socket_.bind_and_resolve("tcp://127.0.0.1:*");
+    told last = decode_1(second.recv_parts());
+    while (last.event != ZMQ_EVENT_LISTENING)
+        last = decode_1(second.recv_parts());
+    EXPECT_EQ(later, last.local);
+    socket_.close();
+    while (last.event != ZMQ_EVENT_MONITOR_STOPPED)
+        last = decode_1(second.recv_parts());
+}
+
 class UnheardMonitor : public MonitorRegistration, public ::testing::WithParamInterface<int> {};
 
 // Events that nobody takes wait for a while, and never hold up whoever causes them.
@@ -184,8 +222,86 @@ TEST_P(UnheardMonitor, drops_what_is_too_much)
     EXPECT_EQ(static_cast<std::uint64_t>(ZMQ_EVENT_LISTENING), decode_1(late.recv_parts()).event);
 }
 
+/// Causes events of which BIND_FAILED tells.
+class many_events {
+public:
+    explicit many_events(test_context& context) : taken_(context, ZMQ_ROUTER)
+    {
+        address_ = taken_.bind_and_resolve("tcp://127.0.0.1:*");
+    }
+    void cause(int events, test_socket& socket) const
+    {
+        for (int event = 0; event < events; ++event)
+            EXPECT_EQ(-1, zmq_bind(socket, address_.c_str()));
+    }
+
+private:
+    test_socket taken_;
+    std::string address_;
+};
+
+void expect_messages(int expected, test_socket& reader)
+{
+    for (int heard = 0; heard < expected; ++heard)
+        ASSERT_NO_THROW(reader.recv_parts()) << heard;
+    EXPECT_FALSE(reader.readable(quiet_window));
+}
+
+TEST_F(MonitorRegistration, keeps_the_usual_number_of_events_for_a_slow_reader)
+{
+    socket_.set(ZMQ_SNDHWM, 5);
+    const many_events events(context_);
+    const std::string name = known_address(transport::inproc);
+    ASSERT_EQ(0, zmq_socket_monitor(socket_, name.c_str(), ZMQ_EVENT_BIND_FAILED));
+    test_socket reader(context_, ZMQ_PAIR);
+    reader.set(ZMQ_RCVHWM, 1);
+    reader.connect(name);
+    events.cause(1000 + 1, socket_);
+    expect_messages(1000 + 1, reader);
+}
+
+// The genuine library waits for somebody who takes them.
+class ZlinkOnlyUnheardMonitor : public UnheardMonitor {
+protected:
+    /// Somebody who comes after all of so many events.
+    test_socket reader_after(int events, test_socket& socket)
+    {
+        const std::string name = known_address(transport::inproc);
+        EXPECT_EQ(0, zmq_socket_monitor_versioned(socket, name.c_str(), ZMQ_EVENT_BIND_FAILED, 1,
+                                                  GetParam()));
+        events_.cause(events, socket);
+        test_socket late(context_, GetParam() == ZMQ_PUSH ? ZMQ_PULL : ZMQ_PAIR);
+        late.connect(name);
+        return late;
+    }
+
+    const many_events events_{context_};
+};
+
+TEST_P(ZlinkOnlyUnheardMonitor, keeps_as_many_events_as_the_usual_mark)
+{
+    for (const int events : {999, 1000, 1001}) {
+        test_socket socket(context_, ZMQ_ROUTER);
+        test_socket reader = reader_after(events, socket);
+        expect_messages(std::min(events, 1000), reader);
+    }
+}
+
+TEST_P(ZlinkOnlyUnheardMonitor, has_nothing_to_do_with_the_marks_of_the_socket)
+{
+    socket_.set(ZMQ_SNDHWM, 5);
+    socket_.set(ZMQ_RCVHWM, 5);
+    test_socket reader = reader_after(1001, socket_);
+    expect_messages(1000, reader);
+}
+
+const auto monitor_type_name = [](const auto& info) {
+    return info.param == ZMQ_PAIR ? "pair" : "push";
+};
 INSTANTIATE_TEST_SUITE_P(Of, UnheardMonitor, ::testing::Values(ZMQ_PAIR, ZMQ_PUSH),
-                         [](const auto& info) { return info.param == ZMQ_PAIR ? "pair" : "push"; });
+                         monitor_type_name);
+INSTANTIATE_TEST_SUITE_P(Of, ZlinkOnlyUnheardMonitor, ::testing::Values(ZMQ_PAIR, ZMQ_PUSH),
+                         monitor_type_name);
 
 TEST(MonitorStress, registrations_come_and_go_while_connections_do)
 {

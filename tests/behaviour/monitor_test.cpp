@@ -191,6 +191,28 @@ TEST_P(Monitor, says_nothing_of_connections_that_the_socket_ends_itself)
     post.expect(ZMQ_EVENT_MONITOR_STOPPED);
 }
 
+TEST_P(Monitor, says_nothing_of_connections_that_end_with_the_socket)
+{
+    test_socket server(context_, ZMQ_ROUTER);
+    const std::string address = server.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (const bool traffic : {false, true}) {
+        test_socket client(context_, ZMQ_DEALER);
+        listening_post post(context_, client);
+        client.connect(address);
+        expect_connecting(post, address);
+        post.expect(ZMQ_EVENT_CONNECTED);
+        post.expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+        if (traffic) {
+            client.send("x");
+            server.send_parts(server.recv_parts());
+            EXPECT_TRUE(client.readable());
+        }
+        client.close();
+        post.expect(ZMQ_EVENT_MONITOR_STOPPED);
+        EXPECT_TRUE(post.quiet());
+    }
+}
+
 TEST_P(Monitor, tells_the_end_of_listening_at_unbind)
 {
     test_socket server(context_, ZMQ_ROUTER);

@@ -5,7 +5,11 @@
 // A sanitizer has an allocator of its own.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
+#include <sys/uio.h>
+
+#include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -14,13 +18,13 @@ extern "C" void* __libc_malloc(std::size_t bytes);
 
 namespace {
 
-thread_local bool exhausted = false; // for this thread
+thread_local std::size_t refused_bytes = SIZE_MAX; // for this thread, and all that is more
 
-/// While it lives, this thread gets no memory.
+/// While it lives, this thread gets no memory, or none of so many bytes.
 class no_memory {
 public:
-    no_memory() { exhausted = true; }
-    ~no_memory() { exhausted = false; }
+    explicit no_memory(std::size_t from_bytes = 0) { refused_bytes = from_bytes; }
+    ~no_memory() { refused_bytes = SIZE_MAX; }
     no_memory(const no_memory&) = delete;
     no_memory& operator=(const no_memory&) = delete;
 };
@@ -29,7 +33,7 @@ public:
 
 extern "C" void* malloc(std::size_t bytes)
 {
-    if (exhausted) {
+    if (bytes >= refused_bytes) {
         errno = ENOMEM;
         return nullptr;
     }
@@ -78,6 +82,54 @@ TEST_P(OutOfMemory, a_message_stays_until_there_is_memory_for_it)
             zmq_msg_close(&message);
     }
 }
+
+/// Receives a message of four parts into a vector, without memory for the third.
+class OutOfMemoryInTheMiddle : public OutOfMemory {
+protected:
+    OutOfMemoryInTheMiddle()
+    {
+        pair_.peer.send_parts({"first", "second", large_, "last"});
+        EXPECT_TRUE(pair_.bound.readable());
+        const no_memory none(large_.size() / 2);
+        result_ = zmq_recviov(pair_.bound, vector_.data(), &count_, 0);
+        code_ = zmq_errno();
+    }
+    ~OutOfMemoryInTheMiddle() override
+    {
+        for (std::size_t index = 0; index < count_; ++index)
+            std::free(vector_[index].iov_base);
+    }
+
+    const std::string large_ = std::string(1'000'000, 'x');
+    connected_pair pair_ = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+    std::array<iovec, 4> vector_{};
+    std::size_t count_ = vector_.size();
+    int result_ = 0;
+    int code_ = 0;
+};
+
+TEST_P(OutOfMemoryInTheMiddle, a_vector_has_the_parts_before)
+{
+    EXPECT_EQ(-1, result_);
+    EXPECT_EQ(ENOMEM, code_);
+    ASSERT_EQ(2U, count_);
+    for (const std::size_t index : {0U, 1U})
+        EXPECT_EQ(index == 0 ? "first" : "second",
+                  std::string(static_cast<char*>(vector_[index].iov_base), vector_[index].iov_len));
+}
+
+ZLINK_ALL_TRANSPORTS(OutOfMemoryInTheMiddle);
+
+// The original loses the part that there was no memory for.
+class ZlinkOnlyOutOfMemoryInTheMiddle : public OutOfMemoryInTheMiddle {};
+
+TEST_P(ZlinkOnlyOutOfMemoryInTheMiddle, the_rest_stays)
+{
+    ASSERT_EQ(-1, result_);
+    EXPECT_TRUE((parts{large_, "last"}) == pair_.bound.recv_parts());
+}
+
+ZLINK_ALL_TRANSPORTS(ZlinkOnlyOutOfMemoryInTheMiddle);
 
 TEST(OutOfMemoryMessages, cannot_be_made)
 {

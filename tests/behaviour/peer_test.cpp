@@ -97,14 +97,16 @@ TEST_P(PeerSocket, lets_go_of_a_peer_it_has_connected_to)
 
 ZLINK_ALL_TRANSPORTS(PeerSocket);
 
+int error_of(void* socket, const char* address)
+{
+    errno = 0;
+    EXPECT_EQ(0u, zmq_connect_peer(socket, address)) << address;
+    return zmq_errno();
+}
+
 TEST(ConnectPeer, says_what_is_wrong)
 {
     test_context context;
-    const auto error_of = [](void* socket, const char* address) {
-        errno = 0;
-        EXPECT_EQ(0u, zmq_connect_peer(socket, address));
-        return zmq_errno();
-    };
     test_socket peer(context, ZMQ_PEER);
     EXPECT_EQ(ENOTSOCK, error_of(nullptr, "inproc://x"));
     EXPECT_EQ(EINVAL, error_of(peer, nullptr));
@@ -116,6 +118,40 @@ TEST(ConnectPeer, says_what_is_wrong)
     }
     peer.set(ZMQ_IMMEDIATE, 1);
     EXPECT_EQ(EFAULT, error_of(peer, "inproc://x"));
+}
+
+TEST(ConnectPeer, says_what_is_wrong_with_an_address)
+{
+    test_context context;
+    test_socket peer(context, ZMQ_PEER);
+    for (const char* address :
+         {"", "tcp", "tcp://", "tcp://127.0.0.1", "tcp://127.0.0.1:", "tcp://127.0.0.1:*",
+          "tcp://127.0.0.1:http", "tcp://:5555", "tcp://*:5555", "ipc://@", "inproc://"})
+        EXPECT_EQ(EINVAL, error_of(peer, address)) << address;
+    const std::string too_long = "ipc:///" + std::string(108, 'p');
+    EXPECT_EQ(ENAMETOOLONG, error_of(peer, too_long.c_str()));
+    EXPECT_EQ(ENOCOMPATPROTO, error_of(peer, "udp://127.0.0.1:5555"));
+    // No endpoint is left behind.
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(peer, too_long.c_str())));
+    test_socket other(context, ZMQ_PEER);
+    const std::string address = other.bind_and_resolve("tcp://127.0.0.1:*");
+    const std::uint32_t to = zmq_connect_peer(peer, address.c_str());
+    EXPECT_EQ(5, send_to(peer, to, "hello"));
+    EXPECT_EQ("hello", other.recv());
+}
+
+TEST(ConnectPeer, says_that_there_is_no_io_thread)
+{
+    test_context context;
+    ASSERT_EQ(0, zmq_ctx_set(context, ZMQ_IO_THREADS, 0));
+    test_socket peer(context, ZMQ_PEER);
+    EXPECT_EQ(EMTHREAD, error_of(peer, "tcp://127.0.0.1:5555"));
+    EXPECT_EQ(EMTHREAD, error_of(peer, known_address(transport::ipc).c_str()));
+    test_socket other(context, ZMQ_PEER);
+    other.bind("inproc://without");
+    const std::uint32_t to = zmq_connect_peer(peer, "inproc://without");
+    EXPECT_EQ(5, send_to(peer, to, "hello"));
+    EXPECT_EQ("hello", other.recv());
 }
 
 } // namespace

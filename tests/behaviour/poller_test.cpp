@@ -175,6 +175,30 @@ TEST_P(Poller, ends_with_its_context)
     }
 }
 
+TEST_P(Poller, waiting_for_all_ends_with_the_context)
+{
+    for (const bool by_term : {false, true}) {
+        test_context context;
+        test_socket socket(context, ZMQ_DEALER);
+        test_poller poller;
+        socket.bind(fresh_bind_address(GetParam()));
+        ASSERT_EQ(0, zmq_poller_add(poller, socket, nullptr, ZMQ_POLLIN));
+        auto ended = std::async(std::launch::async, [&] {
+            std::array<zmq_poller_event_t, 2> events{};
+            const int result = zmq_poller_wait_all(poller, events.data(), 2, -1);
+            const int code = zmq_errno();
+            socket.close();
+            return result == -1 ? code : 0;
+        });
+        ended.wait_for(20ms);
+        if (by_term)
+            context.term();
+        else
+            zmq_ctx_shutdown(context);
+        EXPECT_EQ(ETERM, ended.get());
+    }
+}
+
 ZLINK_ALL_TRANSPORTS(Poller);
 
 bool readable(int descriptor, std::chrono::milliseconds window)
@@ -290,6 +314,21 @@ TEST_P(SharedPoller, reports_a_socket_that_another_thread_closes)
     EXPECT_EQ(0, zmq_poller_size(poller_));
 }
 
+TEST_P(SharedPoller, waiting_for_all_reports_a_socket_that_another_thread_closes)
+{
+    connect();
+    void* const handle = server_;
+    ASSERT_EQ(0, zmq_poller_add(poller_, handle, nullptr, ZMQ_POLLIN));
+    auto error = std::async(std::launch::async, [&] {
+        std::array<zmq_poller_event_t, 2> events{};
+        return zmq_poller_wait_all(poller_, events.data(), 2, -1) == -1 ? zmq_errno() : 0;
+    });
+    error.wait_for(20ms);
+    server_.close();
+    EXPECT_EQ(ENOTSOCK, error.get());
+    EXPECT_EQ(0, zmq_poller_remove(poller_, handle));
+}
+
 ZLINK_ALL_TRANSPORTS(SharedPoller);
 
 TEST(PollerArguments, are_checked)
@@ -297,6 +336,7 @@ TEST(PollerArguments, are_checked)
     test_context context;
     test_socket socket(context, ZMQ_PAIR);
     test_socket other(context, ZMQ_PAIR);
+    test_socket shared(context, ZMQ_SERVER);
     test_poller poller;
     zmq_poller_event_t event{};
     zmq_fd_t fd{};
@@ -320,6 +360,11 @@ TEST(PollerArguments, are_checked)
     EXPECT_TRUE(fails_with(EBADF, zmq_poller_modify_fd(poller, -1, 1)));
     EXPECT_TRUE(fails_with(EBADF, zmq_poller_remove_fd(poller, -1)));
     EXPECT_TRUE(fails_with(EINVAL, zmq_poller_fd(poller, &fd))); // no thread-safe socket in it
+    EXPECT_TRUE(fails_with(EFAULT, zmq_poller_fd(poller, nullptr)));
+    ASSERT_EQ(0, zmq_poller_add(poller, shared, nullptr, 0));
+    EXPECT_EQ(0, zmq_poller_fd(poller, &fd));
+    EXPECT_TRUE(fails_with(EFAULT, zmq_poller_fd(poller, nullptr)));
+    ASSERT_EQ(0, zmq_poller_remove(poller, shared));
     EXPECT_TRUE(fails_with(EFAULT, zmq_poller_wait(poller, nullptr, 0)));
     EXPECT_TRUE(fails_with(EFAULT, zmq_poller_wait_all(poller, nullptr, 1, 0)));
     EXPECT_TRUE(fails_with(EINVAL, zmq_poller_wait_all(poller, &event, -1, 0)));
@@ -361,6 +406,8 @@ TEST(PollerArguments, nothing_to_wait_for_cannot_be_waited_for_without_end)
     zmq_poller_event_t event{};
     for (int registered = 0; registered < 2; ++registered) {
         EXPECT_TRUE(fails_with(EFAULT, zmq_poller_wait(poller, &event, -1)));
+        for (const int room : {0, 1})
+            EXPECT_TRUE(fails_with(EFAULT, zmq_poller_wait_all(poller, &event, room, -1))) << room;
         const stopwatch clock;
         EXPECT_TRUE(fails_with(EAGAIN, zmq_poller_wait(poller, &event, 30)));
         EXPECT_LE(29, clock.elapsed_ms());
@@ -378,7 +425,10 @@ TEST(PollerArguments, a_closed_socket_is_reported_and_can_be_taken_out)
     ASSERT_EQ(0, zmq_poller_add(poller, handle, nullptr, ZMQ_POLLIN));
     socket.close();
     zmq_poller_event_t event{};
-    EXPECT_TRUE(fails_with(ENOTSOCK, zmq_poller_wait(poller, &event, 0)));
+    for (const long timeout_ms : {0, -1}) {
+        EXPECT_TRUE(fails_with(ENOTSOCK, zmq_poller_wait(poller, &event, timeout_ms)));
+        EXPECT_TRUE(fails_with(ENOTSOCK, zmq_poller_wait_all(poller, &event, 1, timeout_ms)));
+    }
     EXPECT_EQ(0, zmq_poller_remove(poller, handle));
     EXPECT_TRUE(fails_with(ENOTSOCK, zmq_poller_remove(poller, handle)));
 }

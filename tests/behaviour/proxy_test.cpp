@@ -194,6 +194,38 @@ TEST_P(Proxy, ends_with_its_context)
 
 ZLINK_ALL_TRANSPORTS(Proxy);
 
+class ZlinkOnlyProxy : public transport_test {};
+
+// Over wires the original does nothing else meanwhile, and it has PAUSE and RESUME swapped.
+TEST_P(ZlinkOnlyProxy, moves_the_other_direction_and_obeys_while_one_is_full)
+{
+    running_proxy proxy(context_, GetParam(), {ZMQ_PAIR, ZMQ_PAIR, -1, ZMQ_REP, 5});
+    test_socket left = connected(context_, ZMQ_PAIR, proxy.front_address, 5);
+    test_socket right = connected(context_, ZMQ_PAIR, proxy.back_address, 5);
+    right.send("ready");
+    EXPECT_EQ("ready", left.recv());
+    constexpr std::size_t bytes = 100'000; // the buffers of the kernel are full soon
+    const int sent = send_until_stuck(left, std::string(bytes, 'b'), 200ms);
+    for (int round = 0; round < 50; ++round) { // more than there is room for on the way
+        right.send(std::to_string(round));
+        ASSERT_EQ(std::to_string(round), left.recv());
+    }
+    const auto numbers = proxy.statistics();
+    EXPECT_EQ(51u, numbers[2]);
+    EXPECT_EQ(51u, numbers[4]);
+    for (const char* command : {"PAUSE", "RESUME"}) {
+        proxy.reins().send(command);
+        EXPECT_EQ(parts{""}, proxy.reins().recv_parts()) << command;
+    }
+    for (int index = 0; index < sent; ++index)
+        ASSERT_EQ(bytes, right.recv().size()) << index;
+    proxy.reins().send("TERMINATE");
+    EXPECT_EQ(parts{""}, proxy.reins().recv_parts());
+    EXPECT_EQ(0, proxy.ended().get());
+}
+
+ZLINK_ALL_TRANSPORTS(ZlinkOnlyProxy);
+
 class ProxyControl : public ::testing::Test {
 protected:
     test_context context_;
@@ -373,6 +405,46 @@ TEST_F(ProxyControl, a_full_capture_is_waited_for)
     for (int index = passed; index < count; ++index)
         EXPECT_EQ(std::to_string(index), sink.recv());
     EXPECT_EQ(0, proxy.end());
+}
+
+TEST(ZlinkOnlyProxyCapture, that_is_full_when_its_context_ends_leaves_the_message_at_the_front)
+{
+    test_context context;
+    test_context of_the_capture;
+    auto [front, source, front_address] = link(context, transport::inproc, ZMQ_PULL, ZMQ_PUSH);
+    auto [back, sink, back_address] = link(context, transport::inproc, ZMQ_PUSH, ZMQ_PULL);
+    test_socket capture(of_the_capture, ZMQ_PUSH);
+    source.send_parts({"a", "b"});
+    source.send("c");
+    auto ended = std::async(std::launch::async, [&, &f = front, &b = back] {
+        return zmq_proxy(f, b, capture) == -1 ? zmq_errno() : 0;
+    });
+    EXPECT_FALSE(sink.readable(quiet_window));
+    zmq_ctx_shutdown(of_the_capture);
+    EXPECT_EQ(ETERM, ended.get());
+    EXPECT_EQ((parts{"a", "b"}), front.recv_parts());
+    EXPECT_EQ("c", front.recv());
+    EXPECT_FALSE(sink.readable(0ms));
+}
+
+TEST_F(ProxyControl, ends_with_its_context_while_its_capture_is_full)
+{
+    test_socket front(context_, ZMQ_PULL);
+    test_socket back(context_, ZMQ_PUSH);
+    test_socket capture(context_, ZMQ_PUSH);
+    test_socket source(context_, ZMQ_PUSH);
+    front.bind("inproc://front");
+    back.bind("inproc://back");
+    test_socket sink(context_, ZMQ_PULL);
+    sink.connect("inproc://back");
+    source.connect("inproc://front");
+    source.send("x");
+    auto ended = std::async(std::launch::async, [&] {
+        return zmq_proxy(front, back, capture) == -1 ? zmq_errno() : 0;
+    });
+    EXPECT_FALSE(sink.readable(quiet_window));
+    zmq_ctx_shutdown(context_);
+    EXPECT_EQ(ETERM, ended.get());
 }
 
 TEST_F(ProxyControl, may_be_missing)

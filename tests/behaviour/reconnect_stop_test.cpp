@@ -121,6 +121,52 @@ TEST_F(ReconnectStop, after_zmq_disconnect_only_if_that_was_wanted_at_the_connec
     EXPECT_EQ("still delivered", late.recv());
 }
 
+TEST_F(ReconnectStop, after_a_refused_connection_only_if_that_was_wanted_at_the_connect)
+{
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    stop_when(ZMQ_RECONNECT_STOP_CONN_REFUSED);
+    socket_.send("still delivered");
+    listening_post post(context_, socket_, ZMQ_EVENT_CONNECT_RETRIED);
+    for (int attempt = 0; attempt < 3; ++attempt)
+        post.expect(ZMQ_EVENT_CONNECT_RETRIED);
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_EQ("still delivered", late.recv());
+}
+
+TEST_F(ReconnectStop, after_a_refused_connection_even_if_that_is_not_wanted_any_more)
+{
+    stop_when(ZMQ_RECONNECT_STOP_CONN_REFUSED);
+    listening_post post(context_, socket_, ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED);
+    const std::string address = known_address(transport::tcp);
+    socket_.connect(address);
+    stop_when(0);
+    post.expect(ZMQ_EVENT_CLOSED);
+    EXPECT_TRUE(post.quiet());
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_FALSE(late.readable(quiet_window));
+}
+
+TEST_F(ReconnectStop, after_a_failed_handshake_as_was_wanted_at_the_connect)
+{
+    for (const auto& [at_connect, later] : {std::pair{ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED, 0},
+                                            {0, ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED}}) {
+        const raw_listener listener;
+        stop_when(at_connect);
+        socket_.connect(listener.endpoint());
+        stop_when(later);
+        ASSERT_TRUE(listener.try_accept()); // and closed at once
+        if (at_connect != 0) {
+            EXPECT_FALSE(listener.try_accept(100ms));
+        } else {
+            for (int attempt = 0; attempt < 3; ++attempt)
+                EXPECT_TRUE(listener.try_accept()) << attempt;
+        }
+    }
+}
+
 TEST_F(ReconnectStop, zmq_disconnect_still_finishes_what_is_connected)
 {
     stop_when(ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
@@ -175,6 +221,32 @@ TEST(ReconnectIntervals, start_anew_after_every_connection)
     // Doubling would have made the last one 320 ms.
     EXPECT_LT(between.back(), 200);
 }
+
+class GrownReconnectInterval : public transport_test {};
+
+TEST_P(GrownReconnectInterval, is_the_first_one_again_after_a_connection)
+{
+    test_socket client(context_, ZMQ_DEALER);
+    client.set(ZMQ_RECONNECT_IVL, 10);
+    client.set(ZMQ_RECONNECT_IVL_MAX, 80);
+    listening_post post(context_, client,
+                        ZMQ_EVENT_CONNECT_RETRIED | ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    const std::string address = known_address(GetParam());
+    client.connect(address);
+    for (int round = 0; round < 3; ++round) {
+        EXPECT_EQ(10u, post.expect(ZMQ_EVENT_CONNECT_RETRIED).values.at(0)) << round;
+        while (post.next().values.at(0) != 80u) { // may find a listener that is about to close
+        }
+        test_socket server(context_, ZMQ_DEALER);
+        ASSERT_TRUE(wait_until([&] { return zmq_bind(server, address.c_str()) == 0; }));
+        told last = post.next();
+        while (last.event == ZMQ_EVENT_CONNECT_RETRIED)
+            last = post.next();
+        EXPECT_EQ(static_cast<std::uint64_t>(ZMQ_EVENT_HANDSHAKE_SUCCEEDED), last.event);
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(GrownReconnectInterval);
 
 TEST(ReconnectIntervals, are_the_maximum_where_that_is_less)
 {
