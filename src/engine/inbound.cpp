@@ -398,6 +398,9 @@ inbound_error inbound::walk_frames()
             if (header.body_bytes > SIZE_MAX / 4)
                 return inbound_error::out_of_memory;
             needed_ = header.header_bytes + header.body_bytes;
+            // Asked for now: a peer that says no more must not keep what cannot be served open.
+            if (!queue.reserve(needed_, have_))
+                return inbound_error::out_of_memory;
             break;
         }
         if (envelope_ != envelope::any &&

@@ -69,6 +69,19 @@ TEST_F(Commands, with_the_bit_of_a_further_part_are_commands)
     EXPECT_EQ(parts{"next"}, at.socket.recv_parts());
 }
 
+TEST_F(Commands, that_no_memory_is_enough_for_end_the_connection_at_once)
+{
+    for (const int flags : {0, zmtp::command_bit})
+        for (const std::uint64_t bytes :
+             {std::uint64_t{1} << 47, std::uint64_t{1} << 50, std::uint64_t{1} << 62}) {
+            raw_link at(context_, ZMQ_PULL);
+            zmtp::shake_hands(at.peer, "PUSH");
+            at.peer.send(std::string(1, static_cast<char>(flags | zmtp::long_size)) +
+                         zmtp::big_endian(bytes, 8));
+            EXPECT_TRUE(at.peer.ended()) << flags << " " << bytes;
+        }
+}
+
 TEST_F(Commands, above_the_size_limit_end_the_connection)
 {
     raw_link at(context_, ZMQ_PULL, [](test_socket& socket) { limit_messages(socket, 100); });
