@@ -48,15 +48,19 @@ void xpub::read_all(core::pipe_end& pipe)
         }
         const bool more = part.more();
         if (first && (kind == 0 || kind == 1)) {
+            // Others may follow in the same message, or something else.
             subscription(pipe, kind == 1, part.bytes().subspan(1));
-        } else if (passes_upstream()) {
-            upstream_.push_back(
-                {std::string(part.text()), more, kind::message, {}, pipe.properties()});
+        } else {
+            if (passes_upstream())
+                upstream_.push_back(
+                    {std::string(part.text()), more, kind::message, {}, pipe.properties()});
+            // Later parts of a message that began otherwise belong to it.
+            first = !more;
+            begun_parts_ = more ? begun_parts_ + 1 : 0;
         }
-        // Later parts of a message that began otherwise belong to it.
-        first = !more;
         pipe.pop();
     }
+    begun_parts_ = 0;
 }
 
 xpub::visitor xpub::visitor_of(const core::pipe_end& pipe) const noexcept
@@ -75,9 +79,11 @@ void xpub::pass_up(const core::pipe_end& from, bool subscribe, std::span<const s
         return;
     std::string text(1, subscribe ? '\1' : '\0');
     text.append(reinterpret_cast<const char*>(topic.data()), topic.size());
-    upstream_.push_back({std::move(text), false,
-                         subscribe ? kind::subscription : kind::cancellation, visitor_of(from),
-                         from.properties()});
+    // A command may come between the parts of a message, which stay together.
+    upstream_.insert(upstream_.end() - begun_parts_,
+                     {std::move(text), false,
+                      subscribe ? kind::subscription : kind::cancellation, visitor_of(from),
+                      from.properties()});
 }
 
 void xpub::subscription(core::pipe_end& pipe, bool subscribe, std::span<const std::byte> topic)

@@ -87,6 +87,7 @@ private:
     std::vector<core::pipe_end*> chosen_; ///< of the message being sent
     core::fan_out_log log_;
     std::deque<upstream_part> upstream_;
+    std::ptrdiff_t begun_parts_ = 0; ///< at its end, of a message that is being read
     std::vector<bool> matched_; ///< by pipe_end::number; with ZMQ_INVERT_MATCHING
     visitor last_;              ///< manual mode: whose subscription or cancellation was read last
     bool in_send_ = false;

@@ -69,6 +69,39 @@ TEST_F(Commands, with_the_bit_of_a_further_part_are_commands)
     EXPECT_EQ(parts{"next"}, at.socket.recv_parts());
 }
 
+// They come first: a message stays in one piece.
+TEST_F(Commands, of_subscribers_between_the_parts_of_a_message_leave_it_whole)
+{
+    raw_link at(context_, ZMQ_XPUB);
+    zmtp::shake_hands(at.peer, "XSUB");
+    at.peer.send(zmtp::frame("first") + zmtp::frame("a", zmtp::more) +
+                 zmtp::command("SUBSCRIBE", "s") + zmtp::frame("b", zmtp::more) +
+                 zmtp::command("SUBSCRIBE", "t") + zmtp::command("CANCEL", "s") +
+                 zmtp::frame("c") + zmtp::command("SUBSCRIBE", "u"));
+    for (const parts& expected :
+         {parts{"first"}, {"\1s"}, {"\1t"}, {std::string("\0s", 2)}, {"a", "b", "c"}, {"\1u"}})
+        EXPECT_EQ(expected, at.socket.recv_parts());
+    at.socket.send("topic");
+    EXPECT_EQ(zmtp::frame("topic"), zmtp::recv_frame(at.peer));
+}
+
+// As the XSUB of other libraries sends them.
+TEST_F(Commands, subscriptions_in_one_message_are_all_granted)
+{
+    raw_link at(context_, ZMQ_XPUB);
+    zmtp::shake_hands(at.peer, "XSUB");
+    at.peer.send(zmtp::frame("\1a", zmtp::more) + zmtp::frame("\1b", zmtp::more) +
+                 zmtp::frame("message") + zmtp::frame("\1c", zmtp::more) +
+                 zmtp::frame(std::string("\0b", 2)));
+    for (const char* const expected : {"\1a", "\1b", "message", "\1c"})
+        EXPECT_EQ(parts{expected}, at.socket.recv_parts());
+    EXPECT_EQ(parts{std::string("\0b", 2)}, at.socket.recv_parts());
+    for (const char* const topic : {"a", "b", "c"})
+        at.socket.send(topic);
+    for (const char* const topic : {"a", "c"})
+        EXPECT_EQ(zmtp::frame(topic), zmtp::recv_frame(at.peer));
+}
+
 TEST_F(Commands, that_no_memory_is_enough_for_end_the_connection_at_once)
 {
     for (const int flags : {0, zmtp::command_bit})
