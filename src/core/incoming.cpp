@@ -101,6 +101,11 @@ void incoming::tell(std::string_view notice)
         pass_on();
 }
 
+bool incoming::tells_of_loss() const noexcept
+{
+    return notifies_disconnect(*options_) || !disconnect_message(*options_).empty();
+}
+
 void incoming::tell_of_loss(bool made_again)
 {
     if (notifies_disconnect(*options_))

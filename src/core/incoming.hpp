@@ -39,7 +39,9 @@ public:
     void pass_on();
     /// A message that no peer has sent, for the application.
     void tell(std::string_view notice);
-    /// The application is told that the connection has gone; after reset().
+    /// Does the application want to be told that the connection has gone?
+    bool tells_of_loss() const noexcept;
+    /// The application is told that the connection has gone, if it wants; after reset().
     void tell_of_loss(bool made_again);
     /// The connection has gone: drops the message of which only a part has come.
     void reset() noexcept;

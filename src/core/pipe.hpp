@@ -107,6 +107,7 @@ public:
         writable = 8,
         closed = 16, ///< the other end is gone; what it sent can still be read
         lent = 32,   ///< this end may read by itself, see pipe_peer::read_lent()
+        leaving = 64, ///< the other end is going: a message that says so follows, and `closed`
     };
 
     /// `side_a`: this end writes a_to_b. `box` may be null until the socket is known (inproc).
@@ -302,6 +303,7 @@ public:
     bool connected_side = false; ///< made by zmq_connect, or by a connection that this made
     bool made_by_call = false;   ///< within zmq_connect
     bool is_inproc = false;
+    bool last_words_follow = false; ///< between `leaving` and `closed`
     bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
     std::string endpoint;          ///< as given to connect or bind
     bool takes_all_groups = false; ///< of a RADIO: the peer joins none and is sent every message

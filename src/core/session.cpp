@@ -653,19 +653,22 @@ void session::lost(loss why)
     const bool had_traffic = std::exchange(in_traffic_, false);
     const bool again = dialer_ && why == loss::connection && may_reconnect_ &&
                        dialer_->retries_after_loss(handshake_ != nullptr);
-    if (had_traffic && !closing_)
-        in_.tell_of_loss(again);
     const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
     // The pipe lives with the connection; the next one gets a new pipe.
     const bool leaves_pipe = !ends && options_->immediate && channels_;
-    if (socket_end_) {
+    // This endpoint will never do after a protocol error: what waits for it has nowhere to go.
+    const bool ends_pipe = ends || leaves_pipe || why == loss::protocol;
+    if (socket_end_)
         socket_end_->linked = false;
-        // This endpoint will never do after a protocol error: what waits for it has nowhere to go.
-        // The socket is told before the monitor: who hears of the loss may send, and that must not
-        // go the same way.
-        if (ends || leaves_pipe || why == loss::protocol)
-            socket_end_->notify(pipe_end::closed);
+    // The socket is told before the application, by a notice or the monitor: who hears of the loss
+    // may send, and that must not go the same way.
+    if (had_traffic && !closing_) {
+        if (ends_pipe && socket_end_ && in_.tells_of_loss())
+            socket_end_->notify(pipe_end::leaving);
+        in_.tell_of_loss(again);
     }
+    if (ends_pipe && socket_end_)
+        socket_end_->notify(pipe_end::closed);
     if (!closing_)
         report(ZMQ_EVENT_DISCONNECTED, stream_->descriptor());
     near_end_.clear();

@@ -393,8 +393,16 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
     }
     if (events & pipe_end::attached)
         adopt(std::static_pointer_cast<pipe_end>(owner));
-    if (events & pipe_end::identified)
+    if (events & pipe_end::identified) {
+        forget_shortcuts();
         pattern_->identified(pipe, peer);
+    }
+    if (events & pipe_end::leaving) {
+        forget_shortcuts();
+        pipe.mark_other_closed();
+        pipe.last_words_follow = true;
+        pattern_->peer_closed(pipe);
+    }
     if (events & pipe_end::readable)
         pattern_->readable(pipe);
     if (events & pipe_end::writable)
@@ -403,6 +411,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         take_lent(pipe);
     if (events & pipe_end::closed) {
         pipe.mark_other_gone();
+        pipe.last_words_follow = false;
         pattern_->readable(pipe);
         finish_pipe(pipe);
     }

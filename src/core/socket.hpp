@@ -208,7 +208,11 @@ public:
     void close();
 
     const socket_options& options() const noexcept override { return options_; }
-    void drop(pipe_end& pipe) override { dropped_.push_back(pipe.shared_from_this()); }
+    void drop(pipe_end& pipe) override
+    {
+        if (!pipe.last_words_follow)
+            dropped_.push_back(pipe.shared_from_this());
+    }
     void hang_up(pipe_end& pipe) override;
 
 private:

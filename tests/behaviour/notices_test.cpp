@@ -606,5 +606,66 @@ TEST_P(HiccupOfDrafts, tells_of_a_connection_that_is_made_again)
 
 ZLINK_WIRE_TRANSPORTS(HiccupOfDrafts);
 
+// --- after a notice that a peer has gone, nothing can be sent to it
+
+constexpr int vanishing_peers = 100;
+
+class Gone : public transport_test {};
+
+TEST_P(Gone, peers_of_a_router_are_unreachable_at_once)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_NOTIFY, ZMQ_NOTIFY_DISCONNECT);
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (int index = 0; index < vanishing_peers; ++index) {
+        test_socket peer(context_, ZMQ_DEALER);
+        peer.connect(address);
+        peer.send("hello");
+        const std::string id = router.recv_parts().front();
+        peer.close();
+        ASSERT_EQ((parts{id, ""}), router.recv_parts());
+        ASSERT_TRUE(fails_with(EHOSTUNREACH, zmq_send(router, id.data(), id.size(), ZMQ_SNDMORE)))
+            << index;
+    }
+}
+
+class ZlinkOnlyGone : public Gone {};
+
+TEST_P(ZlinkOnlyGone, peers_of_a_stream_are_unreachable_at_once)
+{
+    test_socket stream(context_, ZMQ_STREAM);
+    const std::string address = stream.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (int index = 0; index < vanishing_peers; ++index) {
+        raw_peer peer(address);
+        const std::string id = stream.recv_parts().front();
+        peer.close();
+        ASSERT_EQ((parts{id, ""}), stream.recv_parts());
+        ASSERT_TRUE(fails_with(EHOSTUNREACH, zmq_send(stream, id.data(), id.size(), ZMQ_SNDMORE)))
+            << index;
+    }
+}
+
+TEST_P(ZlinkOnlyGone, peers_of_a_server_are_unreachable_at_once)
+{
+    test_socket server(context_, ZMQ_SERVER);
+    server.set(ZMQ_DISCONNECT_MSG, "gone");
+    const std::string address = server.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (int index = 0; index < vanishing_peers; ++index) {
+        test_socket peer(context_, ZMQ_CLIENT);
+        peer.connect(address);
+        peer.send("hello");
+        draft_message hello;
+        receive(server, hello);
+        peer.close();
+        ASSERT_EQ("gone", server.recv());
+        ASSERT_EQ(-1, send_to(server, hello.routing_id(), "x")) << index;
+        ASSERT_EQ(EHOSTUNREACH, zmq_errno());
+    }
+}
+
+ZLINK_WIRE_TRANSPORTS(Gone);
+ZLINK_WIRE_TRANSPORTS(ZlinkOnlyGone);
+
 } // namespace
 } // namespace zlink::test
