@@ -18,8 +18,8 @@ public:
     virtual ~pattern_host() = default;
     /// Ends a pipe; done when the pattern function that asks for it has returned.
     virtual void drop(pipe_end& pipe) = 0;
-    /// Ends the peer's side of a pipe; what it has sent can still be read, then the pipe goes away.
-    virtual void hang_up(pipe_end& pipe) = 0;
+    /// What comes from now on through this pipe stays unread: nobody need fetch it.
+    virtual void ignore_arrivals(pipe_end& pipe) = 0;
     virtual const socket_options& options() const noexcept = 0;
 };
 

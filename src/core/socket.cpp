@@ -455,13 +455,13 @@ void socket::finish_pipe(pipe_end& pipe)
         drop(pipe);
 }
 
-void socket::hang_up(pipe_end& pipe)
+void socket::ignore_arrivals(pipe_end& pipe)
 {
+    forget_shortcuts();
     if (read_outside_ == &pipe)
         reclaim_memory();
-    pipe.hang_up(options_.linger_ms);
-    if (frame unread; !pipe.peek(unread))
-        drop(pipe);
+    if (std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; }) != 0)
+        pipe.stop_reading();
 }
 
 void socket::drop_pipes()

@@ -213,7 +213,7 @@ public:
         if (!pipe.last_words_follow)
             dropped_.push_back(pipe.shared_from_this());
     }
-    void hang_up(pipe_end& pipe) override;
+    void ignore_arrivals(pipe_end& pipe) override;
 
 private:
     static constexpr int would_block = 11; // EAGAIN, checked in socket.cpp

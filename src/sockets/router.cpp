@@ -15,7 +15,7 @@ namespace {
 /// Addresses its peers by routing id: the first part of every message.
 class router final : public core::pattern {
 public:
-    explicit router(core::pattern_host& host) : host_(host), in_(host, progress_) {}
+    explicit router(core::pattern_host& host) : in_(host, progress_) {}
 
     void attach(core::pipe_end& pipe) override
     {
@@ -26,14 +26,17 @@ public:
 
     void identified(core::pipe_end& pipe, const core::peer_info& peer) override
     {
-        if (!pipe.routing_id.empty())
-            return; // the name of a pipe stays over reconnections
-        std::string id = peer.routing_id.empty() ? peers_.automatic_id() : peer.routing_id;
-        if (core::pipe_end* const older = peers_.find(id)) {
+        std::string id = pipe.routing_id; // the name of a pipe stays over reconnections
+        if (id.empty())
+            id = peer.routing_id.empty() ? peers_.automatic_id() : peer.routing_id;
+        core::pipe_end* const older = peers_.find(id);
+        if (older == &pipe)
+            return;
+        if (older) {
             if (!handover_)
                 return; // the newcomer is heard by nobody
             forget(*older);
-            host_.hang_up(*older); // what it has said is still heard
+            in_.end(*older); // what it has said is still heard
         }
         enter(pipe, std::move(id));
     }
@@ -187,7 +190,6 @@ private:
         peers_.remove(pipe);
     }
 
-    core::pattern_host& host_;
     addressed_queue in_;
     peer_table peers_;
     bool mandatory_ = false;

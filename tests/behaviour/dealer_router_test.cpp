@@ -443,7 +443,6 @@ TEST_P(DealerRouter, a_third_and_a_fourth_peer_may_take_the_id_over)
     }
 }
 
-ZLINK_ALL_TRANSPORTS(DealerRouter);
 ZLINK_ALL_TRANSPORTS(ZlinkOnlyDealerRouter);
 
 class ReconnectedRouter : public transport_test {};
@@ -538,10 +537,7 @@ TEST_F(TakenId, leaves_the_newcomer_connected_but_unheard)
     EXPECT_EQ("", second.recv_at_most(1, 1ms));
 }
 
-using ZlinkOnlyTakenId = TakenId;
-
-// Libraries exist that leave it open, but unheard.
-TEST_F(ZlinkOnlyTakenId, ends_the_older_connection_if_it_may_be_taken_over)
+TEST_F(TakenId, leaves_the_older_connection_open_but_unheard)
 {
     router_.set(ZMQ_ROUTER_HANDOVER, 1);
     const raw_peer first = dealer();
@@ -550,9 +546,58 @@ TEST_F(ZlinkOnlyTakenId, ends_the_older_connection_if_it_may_be_taken_over)
     const raw_peer second = dealer();
     second.send(zmtp::frame("second"));
     EXPECT_EQ((parts{"same", "second"}), router_.recv_parts());
-    EXPECT_EQ("", first.recv_to_end());
-    EXPECT_FALSE(second.ended(1ms));
+    first.send(zmtp::frame("not heard"));
+    EXPECT_FALSE(router_.readable(quiet_window));
+    EXPECT_FALSE(first.ended(1ms));
+    router_.send_parts({"same", "yours"});
+    EXPECT_EQ(zmtp::frame("yours"), zmtp::recv_frame(second));
+    EXPECT_EQ("", first.recv_at_most(1, 1ms));
 }
+
+TEST_F(TakenId, can_be_taken_again_and_again)
+{
+    router_.set(ZMQ_ROUTER_HANDOVER, 1);
+    std::vector<raw_peer> peers;
+    for (int index = 0; index < 5; ++index) {
+        peers.push_back(dealer());
+        peers.back().send(zmtp::frame("from " + std::to_string(index)));
+        EXPECT_EQ((parts{"same", "from " + std::to_string(index)}), router_.recv_parts());
+    }
+    peers.front().close(); // is not the end of the name
+    router_.send_parts({"same", "yours"});
+    EXPECT_EQ(zmtp::frame("yours"), zmtp::recv_frame(peers.back()));
+    for (std::size_t index = 1; index + 1 < peers.size(); ++index)
+        EXPECT_FALSE(peers[index].ended(1ms));
+}
+
+// Two that live would take it from each other without end if the older one were made to connect
+// again.
+TEST_P(DealerRouter, an_id_that_was_taken_over_stays_with_the_newcomer)
+{
+    test_socket router(context_, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_HANDOVER, 1);
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    const std::string address = router.bind_and_resolve(fresh_bind_address(GetParam()));
+    test_socket first(context_, ZMQ_DEALER);
+    test_socket second(context_, ZMQ_DEALER);
+    for (test_socket* const peer : {&first, &second}) {
+        peer->set(ZMQ_ROUTING_ID, "same");
+        peer->set(ZMQ_RECONNECT_IVL, 1);
+        peer->connect(address);
+        peer->send("hello");
+        EXPECT_EQ((parts{"same", "hello"}), router.recv_parts());
+    }
+    const auto end = std::chrono::steady_clock::now() + 200ms;
+    for (int index = 0; std::chrono::steady_clock::now() < end; ++index) {
+        second.send(std::to_string(index));
+        ASSERT_EQ((parts{"same", std::to_string(index)}), router.recv_parts());
+        router.send_parts({"same", std::to_string(index)});
+        ASSERT_EQ(std::to_string(index), second.recv());
+    }
+    EXPECT_FALSE(first.readable(1ms));
+}
+
+ZLINK_ALL_TRANSPORTS(DealerRouter);
 
 class RouterAtRunTime : public DealerRouter {
 protected:

@@ -3,7 +3,10 @@
 
 #include "sockets/policy/fair_queue.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <vector>
 
 namespace zlink::sockets {
 
@@ -11,19 +14,36 @@ namespace zlink::sockets {
 class addressed_queue {
 public:
     addressed_queue(core::pattern_host& host, core::addressed_progress& progress)
-        : in_(host), id_given_(progress.id_given)
+        : host_(host), in_(host), id_given_(progress.id_given)
     {
         progress.addressed = true;
     }
 
-    void add(core::pipe_end& pipe) { in_.add(pipe); }
+    void add(core::pipe_end& pipe)
+    {
+        std::erase_if(ending_, [&](const ending_pipe& each) { return each.pipe == &pipe; });
+        if (!in_.contains(pipe))
+            in_.add(pipe);
+    }
     /// The pipe has become readable.
     void activate(core::pipe_end& pipe) { in_.activate(pipe); }
     void remove(core::pipe_end& pipe)
     {
+        std::erase_if(ending_, [&](const ending_pipe& each) { return each.pipe == &pipe; });
         if (in_.last() == &pipe)
             id_given_ = false; // what comes next is a message from its beginning
         in_.remove(pipe);
+    }
+    /// Removes the pipe once it has given the messages that are there now.
+    void end(core::pipe_end& pipe)
+    {
+        if (!in_.contains(pipe))
+            return;
+        host_.ignore_arrivals(pipe);
+        if (const std::uint64_t left = pipe.inbound_messages(); left != 0)
+            ending_.push_back({&pipe, left});
+        else
+            remove(pipe);
     }
     bool contains(const core::pipe_end& pipe) const noexcept { return in_.contains(pipe); }
 
@@ -47,11 +67,15 @@ public:
         }
         id_given_ = in_.last() != nullptr && in_.more();
         in_.pop();
+        if (!ending_.empty()) [[unlikely]]
+            count_last_words();
     }
 
     /// receive() and received() in one, for what fair_queue::take() gives.
     core::taken_part take(std::size_t most) noexcept
     {
+        if (!ending_.empty()) [[unlikely]]
+            return {};
         if (id_given_) {
             const core::taken_part part = in_.take(most);
             id_given_ = !part || part.more();
@@ -71,12 +95,28 @@ public:
         return in_.peek(part) != nullptr;
     }
     /// The pipe that all comes from, between two messages; null if there are others.
-    core::pipe_end* only() const noexcept { return in_.only(); }
+    core::pipe_end* only() const noexcept { return ending_.empty() ? in_.only() : nullptr; }
     /// The pipe of the part given last.
     core::pipe_end* last() const noexcept { return in_.last(); }
 
 private:
+    struct ending_pipe {
+        core::pipe_end* pipe;
+        std::uint64_t messages; ///< it gives no more
+    };
+
+    // A part of the pipe read last has been given.
+    void count_last_words()
+    {
+        core::pipe_end* const pipe = in_.last();
+        const auto ending = std::ranges::find(ending_, pipe, &ending_pipe::pipe);
+        if (!id_given_ && ending != ending_.end() && --ending->messages == 0)
+            remove(*pipe);
+    }
+
+    core::pattern_host& host_;
     fair_queue in_;
+    std::vector<ending_pipe> ending_;
     bool& id_given_; ///< the part that comes next is one of the message itself
 };
 
