@@ -70,15 +70,20 @@ void* zmq_socket(void* context, int type)
             errno = error;
             return nullptr;
         }
-        const auto object = std::make_shared<socket_object>(socket_object{opened, owner});
-        if (void* handle = sockets().add(object, *opened, opened->thread_safe())) {
-            if (is_shared(handle)) {
-                core::socket_gate& gate = *sockets().gate(handle);
-                const core::socket_gate::turn mine(gate); // the socket before it may be closing
-                gate.open(object);
-                opened->set_gate(gate);
+        try {
+            const auto object = std::make_shared<socket_object>(socket_object{opened, owner});
+            if (void* handle = sockets().add(object, *opened, opened->thread_safe())) {
+                if (is_shared(handle)) {
+                    core::socket_gate& gate = *sockets().gate(handle);
+                    const core::socket_gate::turn mine(gate); // the socket before it may be closing
+                    gate.open(object);
+                    opened->set_gate(gate);
+                }
+                return handle;
             }
-            return handle;
+        } catch (...) {
+            owner->close_socket(opened); // the end of the context would wait for it
+            throw;
         }
         owner->close_socket(opened);
         errno = EMFILE;

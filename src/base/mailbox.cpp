@@ -39,6 +39,15 @@ bool mailbox::push(mail& item) noexcept
     return true;
 }
 
+void mailbox::put_back(mail* item) noexcept
+{
+    while (item) {
+        mail* const next = item->next_;
+        push(*item);
+        item = next;
+    }
+}
+
 void mailbox::notify(mail* replaced) noexcept
 {
     if (replaced != nullptr && replaced != asleep())

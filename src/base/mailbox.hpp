@@ -49,7 +49,8 @@ public:
 
     /// Is there anything to be collected? Cheap.
     bool has_mail() const noexcept { return head_.load(std::memory_order_relaxed) != nullptr; }
-    /// Hands every item with its events to `handle(std::shared_ptr<void>, mail&, events)`.
+    /// Hands every item with its events to `handle(std::shared_ptr<void>, mail&, events)`. If that
+    /// throws, the items behind stay for the next time.
     template <class Handler>
     void collect(Handler handle)
     {
@@ -78,17 +79,23 @@ public:
 
 private:
     template <class Handler>
-    static void deliver(mail* item, Handler& handle)
+    void deliver(mail* item, Handler& handle)
     {
         while (item) {
             mail* const next = item->next_;
             const std::shared_ptr<void> owner = std::move(item->keep_alive_);
             // From here on the item may be posted again.
             const std::uint32_t events = item->events_.exchange(0, std::memory_order_acq_rel);
-            handle(owner, *item, events);
+            try {
+                handle(owner, *item, events);
+            } catch (...) {
+                put_back(next);
+                throw;
+            }
             item = next;
         }
     }
+    void put_back(mail* item) noexcept;
     mail* take_all() noexcept;
     mail* in_order(mail* newest) noexcept;
     bool push(mail& item) noexcept;

@@ -164,12 +164,18 @@ int monitor::start(context& owner, const monitor_settings& settings)
     const std::shared_ptr<socket> out = owner.open_socket(settings.socket_type, error);
     if (!out)
         return error;
-    error = out->bind(settings.endpoint);
+    std::shared_ptr<monitor_outlet> outlet;
+    try {
+        outlet = std::make_shared<monitor_outlet>(owner, out, settings.version);
+        error = out->bind(settings.endpoint);
+    } catch (...) {
+        owner.close_socket(out); // the end of the context would wait for it
+        throw;
+    }
     if (error) {
         owner.close_socket(out);
         return error;
     }
-    auto outlet = std::make_shared<monitor_outlet>(owner, out, settings.version);
     std::lock_guard lock(mutex_);
     outlet_ = std::move(outlet);
     wanted_.store(settings.events, std::memory_order_relaxed);

@@ -53,7 +53,7 @@ peer_info pipe_end::take_peer()
         out_conflates_ = true;
         out_->flow.set_producer_limit(0);
     }
-    farewell_ = std::move(peer_.farewell);
+    farewell_ = peer_.farewell;
     farewell_to_ = peer_.socket_type;
     return std::move(peer_);
 }

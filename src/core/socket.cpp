@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -385,41 +386,57 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
     auto& pipe = static_cast<pipe_end&>(item);
     if (pipe.closed_here())
         return;
-    peer_info peer;
-    // First: what is read while attaching shows whom it is from.
-    if (events & pipe_end::identified) {
-        peer = pipe.take_peer();
-        pipe.set_properties(peer.properties);
-    }
-    if (events & pipe_end::attached)
-        adopt(std::static_pointer_cast<pipe_end>(owner));
-    if (events & pipe_end::identified) {
-        forget_shortcuts();
-        pattern_->identified(pipe, peer);
-    }
-    if (events & pipe_end::leaving) {
-        forget_shortcuts();
-        pipe.mark_other_closed();
-        pipe.last_words_follow = true;
-        pattern_->peer_closed(pipe);
-    }
-    if (events & pipe_end::readable)
-        pattern_->readable(pipe);
-    if (events & pipe_end::writable)
-        pattern_->writable(pipe);
-    if (events & pipe_end::lent)
-        take_lent(pipe);
-    if (events & pipe_end::closed) {
-        pipe.mark_other_gone();
-        pipe.last_words_follow = false;
-        pattern_->readable(pipe);
-        finish_pipe(pipe);
+    std::optional<peer_info> peer;
+    const auto done = [&events](std::uint32_t event) { events &= ~event; };
+    try {
+        // First: what is read while attaching shows whom it is from.
+        if (events & pipe_end::identified) {
+            peer = pipe.take_peer();
+            pipe.set_properties(peer->properties);
+        }
+        if (events & pipe_end::attached)
+            adopt(std::static_pointer_cast<pipe_end>(owner));
+        done(pipe_end::attached);
+        if (events & pipe_end::identified) {
+            forget_shortcuts();
+            pattern_->identified(pipe, *peer);
+        }
+        done(pipe_end::identified);
+        if (events & pipe_end::leaving) {
+            forget_shortcuts();
+            pipe.mark_other_closed();
+            pipe.last_words_follow = true;
+            pattern_->peer_closed(pipe);
+        }
+        done(pipe_end::leaving);
+        if (events & pipe_end::readable)
+            pattern_->readable(pipe);
+        done(pipe_end::readable);
+        if (events & pipe_end::writable)
+            pattern_->writable(pipe);
+        done(pipe_end::writable);
+        if (events & pipe_end::lent)
+            take_lent(pipe);
+        done(pipe_end::lent);
+        if (events & pipe_end::closed) {
+            pipe.mark_other_gone();
+            pipe.last_words_follow = false;
+            pattern_->readable(pipe);
+            finish_pipe(pipe);
+        }
+    } catch (...) { // memory has run out: what is still to be done stays news
+        if (peer && (events & pipe_end::identified))
+            pipe.set_peer(std::move(*peer));
+        pipe.notify(events);
+        throw;
     }
 }
 
 void socket::adopt(std::shared_ptr<pipe_end> pipe)
 {
     forget_shortcuts();
+    if (free_numbers_.capacity() <= pipes_.size()) // giving a number back must not need memory
+        free_numbers_.reserve(2 * pipes_.size() + 1);
     if (free_numbers_.empty()) {
         pipe->number = static_cast<std::uint32_t>(pipes_.size());
         pipes_.push_back(pipe);
@@ -430,7 +447,15 @@ void socket::adopt(std::shared_ptr<pipe_end> pipe)
     }
     pipe->set_limits(options_.send_hwm, options_.receive_hwm);
     count_connections();
-    pattern_->attach(*pipe);
+    try {
+        pattern_->attach(*pipe);
+    } catch (...) {
+        pattern_->detach(*pipe);
+        free_numbers_.push_back(pipe->number);
+        pipes_[pipe->number].reset();
+        count_connections();
+        throw;
+    }
 }
 
 void socket::count_connections() noexcept
@@ -599,11 +624,19 @@ int socket::bind(std::string_view text)
     if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
         return open_datagrams(*datagrams, endpoint_role::bound, text, endpoint.address);
     if (endpoint.scheme == "inproc") {
-        if (const int error =
-                context_.inproc().bind(std::string(endpoint.address), {link_, &options_}))
-            return error;
-        bound_.push_back({std::string(text), std::string(text), nullptr});
-        last_endpoint_ = text;
+        std::string last(text);
+        bound_.push_back({last, last, nullptr}); // before the name is known: memory may run out
+        try {
+            if (const int error =
+                    context_.inproc().bind(std::string(endpoint.address), {link_, &options_})) {
+                bound_.pop_back();
+                return error;
+            }
+        } catch (...) {
+            bound_.pop_back();
+            throw;
+        }
+        last_endpoint_ = std::move(last);
         process_mail();
         return 0;
     }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages while there is no memory: an error, and nothing lost.
+// Calls while there is no memory: an error, and nothing lost.
 #include "support/fixture.hpp"
 
 // A sanitizer has an allocator of its own.
 #if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 
+#include <poll.h>
 #include <sys/uio.h>
 
 #include <array>
@@ -19,6 +20,7 @@ extern "C" void* __libc_malloc(std::size_t bytes);
 namespace {
 
 thread_local std::size_t refused_bytes = SIZE_MAX; // for this thread, and all that is more
+thread_local long allocations_left = -1;           // for this thread, -1 = any number
 
 /// While it lives, this thread gets no memory, or none of so many bytes.
 class no_memory {
@@ -29,14 +31,25 @@ public:
     no_memory& operator=(const no_memory&) = delete;
 };
 
+/// While it lives, this thread gets memory so many times.
+class memory_for {
+public:
+    explicit memory_for(long allocations) { allocations_left = allocations; }
+    ~memory_for() { allocations_left = -1; }
+    memory_for(const memory_for&) = delete;
+    memory_for& operator=(const memory_for&) = delete;
+};
+
 } // namespace
 
 extern "C" void* malloc(std::size_t bytes)
 {
-    if (bytes >= refused_bytes) {
+    if (bytes >= refused_bytes || allocations_left == 0) {
         errno = ENOMEM;
         return nullptr;
     }
+    if (allocations_left > 0)
+        --allocations_left;
     return __libc_malloc(bytes);
 }
 
@@ -130,6 +143,118 @@ TEST_P(ZlinkOnlyOutOfMemoryInTheMiddle, the_rest_stays)
 }
 
 ZLINK_ALL_TRANSPORTS(ZlinkOnlyOutOfMemoryInTheMiddle);
+
+// It has come while the socket does not know its peer yet.
+TEST_P(OutOfMemory, the_first_message_of_a_new_peer_stays)
+{
+    for (const int type : {ZMQ_PULL, ZMQ_DEALER, ZMQ_ROUTER, ZMQ_SUB, ZMQ_REP})
+        for (long allocations = 0; allocations < 3; ++allocations) {
+            SCOPED_TRACE(std::to_string(type) + " " + std::to_string(allocations));
+            test_socket receiver(context_, type);
+            if (type == ZMQ_SUB)
+                receiver.set(ZMQ_SUBSCRIBE, "");
+            const std::string address = receiver.bind_and_resolve(fresh_bind_address(GetParam()));
+            const int fd = receiver.get(ZMQ_FD);
+            receiver.events();
+            const int peer_type = type == ZMQ_PULL  ? ZMQ_PUSH
+                                  : type == ZMQ_SUB ? ZMQ_XPUB
+                                  : type == ZMQ_REP ? ZMQ_REQ
+                                                    : ZMQ_DEALER;
+            test_socket sender(context_, peer_type);
+            sender.connect(address);
+            if (type != ZMQ_SUB)
+                sender.send("message");
+            pollfd news{fd, POLLIN, 0};
+            ASSERT_EQ(1, ::poll(&news, 1, 10'000));
+            if (allocations == 0) {
+                const memory_for some(allocations);
+                EXPECT_EQ(-1, zmq_recv(receiver, nullptr, 0, ZMQ_DONTWAIT));
+                EXPECT_EQ(ENOMEM, zmq_errno());
+            } else {
+                const memory_for some(allocations);
+                zmq_pollitem_t item{receiver, 0, ZMQ_POLLIN, 0};
+                zmq_poll(&item, 1, 0);
+            }
+            if (type == ZMQ_SUB) {
+                receiver.events();
+                EXPECT_EQ("\1", sender.recv());
+                sender.send("message");
+            }
+            EXPECT_EQ("message", receiver.recv_parts().back());
+        }
+}
+
+/// Does `call` with memory for no allocation, for one and so on until it succeeds; `check` after
+/// each failure.
+template <class Call, class Check>
+void with_less_memory_than_needed(Call call, Check check)
+{
+    for (long allocations = 0; allocations < 200; ++allocations) {
+        SCOPED_TRACE(allocations);
+        int error = 0;
+        {
+            const memory_for some(allocations);
+            error = call();
+        }
+        if (error == 0)
+            return;
+        EXPECT_EQ(ENOMEM, error);
+        check();
+    }
+    FAIL() << "more memory than that?";
+}
+
+TEST(ZlinkOnlyOutOfMemory, a_socket_that_was_not_made_holds_nothing_up)
+{
+    test_context context;
+    test_socket another(context, ZMQ_PAIR); // so that the threads are there
+    void* made = nullptr;
+    with_less_memory_than_needed(
+        [&] {
+            made = zmq_socket(context, ZMQ_DEALER);
+            return made ? 0 : zmq_errno();
+        },
+        [] {});
+    EXPECT_EQ(0, zmq_close(made));
+    another.close();
+    context.term();
+}
+
+TEST(ZlinkOnlyOutOfMemory, a_name_that_was_not_bound_is_free)
+{
+    const char* const name = "inproc://a name that needs memory of its own, as it is long";
+    test_context context;
+    test_socket socket(context, ZMQ_PAIR);
+    test_socket other(context, ZMQ_PAIR);
+    with_less_memory_than_needed(
+        [&] { return zmq_bind(socket, name) == 0 ? 0 : zmq_errno(); },
+        [&] {
+            EXPECT_EQ(0, zmq_bind(other, name));
+            EXPECT_EQ(0, zmq_unbind(other, name));
+        });
+    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(other, name)));
+    socket.close();
+    EXPECT_EQ(0, zmq_bind(other, name));
+    other.close();
+    context.term();
+}
+
+TEST(ZlinkOnlyOutOfMemory, a_monitor_that_was_not_begun_is_none)
+{
+    const char* const name = "inproc://a name that needs memory of its own, as it is long";
+    test_context context;
+    test_socket socket(context, ZMQ_PAIR);
+    test_socket other(context, ZMQ_PAIR);
+    with_less_memory_than_needed(
+        [&] { return zmq_socket_monitor(socket, name, ZMQ_EVENT_ALL) == 0 ? 0 : zmq_errno(); },
+        [&] {
+            EXPECT_EQ(0, zmq_socket_monitor(other, name, ZMQ_EVENT_ALL));
+            EXPECT_EQ(0, zmq_socket_monitor(other, nullptr, 0));
+        });
+    socket.close();
+    other.close();
+    context.term();
+}
 
 TEST(OutOfMemoryMessages, cannot_be_made)
 {
