@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Input: one byte that selects the framing (bits 0-1, 3 = plain bytes), whether replies are
-// expected (bit 2) and how the rest is cut into pieces (bits 6-7); then what the peer sends after
+// expected (bit 2), which commands are kept (bits 3-4), whether each message has a group (bit 5, in
+// place of bit 2) and how the rest is cut into pieces (bits 6-7); then what the peer sends after
 // the handshake.
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include "core/pipe.hpp"
 #include "engine/inbound.hpp"
 #include "engine/raw_inbound.hpp"
+#include "engine/traffic_commands.hpp"
 #include "fuzz_check.hpp"
 
 namespace {
@@ -26,14 +28,46 @@ using namespace zlink::engine;
 constexpr std::array<std::size_t, 4> piece_sizes{1, 7, 300, SIZE_MAX};
 constexpr std::int64_t max_message_bytes = 100'000;
 
+struct setup {
+    unsigned kind = 0; ///< a framing, or `plain`
+    bool replies = false;
+    bool groups = false;
+    kept_commands keep = kept_commands::none;
+};
+
+constexpr unsigned plain = 3;
+
+setup setup_of(std::uint8_t byte)
+{
+    constexpr std::array<kept_commands, 4> kept{kept_commands::none, kept_commands::subscriptions,
+                                                kept_commands::groups, kept_commands::none};
+    return {byte & 3u, (byte & 4) != 0, (byte & 32) != 0, kept[byte >> 3 & 3]};
+}
+
+bool is_kept(kept_commands keep, std::span<const std::byte> command)
+{
+    const traffic_command_kind kind = parse_traffic_command(command).kind;
+    if (kind == traffic_command_kind::subscribe || kind == traffic_command_kind::cancel)
+        return keep == kept_commands::subscriptions;
+    if (kind == traffic_command_kind::join || kind == traffic_command_kind::leave)
+        return keep == kept_commands::groups;
+    return false;
+}
+
 class counted_commands final : public inbound::command_handler {
 public:
+    explicit counted_commands(kept_commands keep) : keep_(keep) {}
+
     void on_command(std::span<const std::byte> body) override
     {
         fuzz_check(body.size() <= static_cast<std::size_t>(max_message_bytes));
+        fuzz_check(!is_kept(keep_, body));
         ++count;
     }
     std::size_t count = 0;
+
+private:
+    const kept_commands keep_;
 };
 
 struct outcome {
@@ -44,24 +78,72 @@ struct outcome {
     friend bool operator==(const outcome&, const outcome&) = default;
 };
 
-std::unique_ptr<decoder> make_decoder(base::channel& to, unsigned kind, bool replies,
+std::unique_ptr<decoder> make_decoder(base::channel& to, const setup& how,
                                       counted_commands& commands)
 {
-    if (kind == 3)
+    if (how.kind == plain)
         return std::make_unique<raw_inbound>(to, 100);
-    auto in = std::make_unique<inbound>(to, max_message_bytes, kept_commands::none, commands);
-    in->expect(static_cast<framing>(kind));
-    if (replies)
+    auto in = std::make_unique<inbound>(to, max_message_bytes, how.keep, commands);
+    in->expect(static_cast<framing>(how.kind));
+    if (how.groups)
+        in->require_group();
+    else if (how.replies)
         in->require_envelope();
     return in;
 }
 
-outcome run(unsigned kind, bool replies, std::span<const std::byte> bytes, std::size_t piece_bytes)
+/// Its parts that are no commands begin and end as they must.
+void check_envelope(const setup& how, const std::vector<std::size_t>& part_bytes)
+{
+    if (how.groups) {
+        fuzz_check(part_bytes.size() == 2 && part_bytes[0] <= 255);
+    } else if (how.replies) {
+        const std::size_t empty = part_bytes[0] == 4 ? 1 : 0;
+        fuzz_check(part_bytes.size() > empty + 1 && part_bytes[empty] == 0);
+    }
+}
+
+/// Takes the messages out, with '/' before each command.
+std::vector<std::string> take_messages(core::pipe_end& reader, const setup& how)
+{
+    std::vector<std::string> messages;
+    std::string text;
+    std::vector<std::size_t> part_bytes;
+    for (core::frame part; reader.peek(part); reader.pop()) {
+        fuzz_check(how.kind == 0 || part.size <= max_message_bytes);
+        if (part.command()) {
+            fuzz_check(how.kind == 2 && !part.more() && is_kept(how.keep, part.bytes()));
+            text += '/';
+        } else {
+            part_bytes.push_back(part.size);
+        }
+        text += part.text();
+        const bool inside = part.more() || (part.command() && !part_bytes.empty());
+        text += inside ? '+' : ';';
+        if (inside)
+            continue;
+        if (!part.command())
+            check_envelope(how, std::exchange(part_bytes, {}));
+        messages.push_back(std::exchange(text, {}));
+    }
+    fuzz_check(text.empty());
+    return messages;
+}
+
+std::string take_plain_bytes(core::pipe_end& reader)
+{
+    std::string text;
+    for (core::frame part; reader.peek(part); reader.pop())
+        text += part.text();
+    return text;
+}
+
+outcome run(const setup& how, std::span<const std::byte> bytes, std::size_t piece_bytes)
 {
     auto channels = std::make_shared<core::channel_pair>();
     core::pipe_end reader(channels, false, nullptr);
-    counted_commands commands;
-    const auto in = make_decoder(channels->a_to_b, kind, replies, commands);
+    counted_commands commands(how.keep);
+    const auto in = make_decoder(channels->a_to_b, how, commands);
     outcome result;
     while (!bytes.empty() && result.error == inbound_error::none) {
         iovec space[decoder::most_entries];
@@ -78,21 +160,13 @@ outcome run(unsigned kind, bool replies, std::span<const std::byte> bytes, std::
         result.error = in->received(moved);
     }
     in->reset();
-    core::frame part;
-    std::string text;
-    while (reader.peek(part)) {
-        fuzz_check(kind == 0 || kind == 3 || part.size <= max_message_bytes);
-        text += part.text();
-        if (kind != 3)
-            text += part.more() ? '+' : ';';
-        if (!part.more() && kind != 3)
-            result.messages.push_back(std::exchange(text, {}));
-        reader.pop();
+    if (how.kind == plain) {
+        result.messages.push_back(take_plain_bytes(reader));
+    } else {
+        result.messages = take_messages(reader, how);
+        fuzz_check(result.messages.size() == in->messages());
     }
-    if (kind == 3)
-        result.messages.push_back(text);
-    else
-        fuzz_check(text.empty());
+    fuzz_check(how.kind == 2 || commands.count == 0);
     result.commands = commands.count;
     return result;
 }
@@ -104,10 +178,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (size == 0)
         return 0;
     const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
-    const unsigned kind = data[0] & 3;
-    const bool replies = (data[0] & 4) != 0;
+    const setup how = setup_of(data[0]);
     // How the bytes are cut must not make a difference.
-    fuzz_check(run(kind, replies, bytes, piece_sizes[data[0] >> 6]) ==
-               run(kind, replies, bytes, SIZE_MAX));
+    fuzz_check(run(how, bytes, piece_sizes[data[0] >> 6]) == run(how, bytes, SIZE_MAX));
     return 0;
 }

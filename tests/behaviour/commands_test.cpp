@@ -11,6 +11,14 @@ namespace {
 
 using namespace std::string_literals;
 
+/// In the LONG form, which is allowed for any size.
+std::string long_frame(std::string_view body, int flags = 0)
+{
+    return std::string(1, static_cast<char>(flags | zmtp::long_size))
+        .append(zmtp::big_endian(body.size(), 8))
+        .append(body);
+}
+
 class Commands : public ::testing::Test {
 protected:
     test_context context_;
@@ -69,6 +77,41 @@ TEST_F(Commands, with_the_bit_of_a_further_part_are_commands)
     EXPECT_EQ(parts{"next"}, at.socket.recv_parts());
 }
 
+TEST_F(Commands, with_reserved_bits_or_in_the_long_form_are_commands)
+{
+    raw_link at(context_, ZMQ_PULL);
+    zmtp::shake_hands(at.peer, "PUSH");
+    for (const auto& frame_of : {zmtp::frame, long_frame})
+        for (const int flags : {0x04, 0xfc, 0xfd}) {
+            const std::string context = std::to_string(flags);
+            const std::string body = zmtp::ping(0, context).substr(2);
+            at.peer.send(zmtp::frame("first", zmtp::more) + frame_of(body, flags) +
+                         zmtp::frame("second"));
+            EXPECT_EQ(zmtp::pong(context), zmtp::recv_frame(at.peer));
+            EXPECT_EQ((parts{"first", "second"}), at.socket.recv_parts());
+        }
+}
+
+class ZlinkOnlySubscriptionCommands : public Commands {};
+
+TEST_F(ZlinkOnlySubscriptionCommands, with_any_bits_set_or_in_the_long_form_are_obeyed)
+{
+    raw_link at(context_, ZMQ_XPUB);
+    zmtp::shake_hands(at.peer, "SUB");
+    const std::string subscribe = zmtp::command("SUBSCRIBE", "t").substr(2);
+    const std::string cancel = zmtp::command("CANCEL", "t").substr(2);
+    for (const auto& frame_of : {zmtp::frame, long_frame})
+        for (const int flags : {0x04, 0x05, 0xfc, 0xfd}) {
+            at.peer.send(frame_of(subscribe, flags));
+            ASSERT_EQ(parts{"\1t"}, at.socket.recv_parts()) << flags;
+            at.socket.send("t wanted");
+            EXPECT_EQ(zmtp::frame("t wanted"), zmtp::recv_frame(at.peer));
+            at.peer.send(frame_of(cancel, flags));
+            ASSERT_EQ(parts{"\0t"s}, at.socket.recv_parts()) << flags;
+            at.socket.send("t not wanted");
+        }
+}
+
 // They come first: a message stays in one piece.
 TEST_F(Commands, of_subscribers_between_the_parts_of_a_message_leave_it_whole)
 {
@@ -102,11 +145,14 @@ TEST_F(Commands, subscriptions_in_one_message_are_all_granted)
         EXPECT_EQ(zmtp::frame(topic), zmtp::recv_frame(at.peer));
 }
 
+constexpr std::uint64_t sizes_without_memory[] = {std::uint64_t{1} << 47, std::uint64_t{1} << 50,
+                                                  std::uint64_t{1} << 62,
+                                                  (std::uint64_t{1} << 63) - 1};
+
 TEST_F(Commands, that_no_memory_is_enough_for_end_the_connection_at_once)
 {
     for (const int flags : {0, zmtp::command_bit})
-        for (const std::uint64_t bytes :
-             {std::uint64_t{1} << 47, std::uint64_t{1} << 50, std::uint64_t{1} << 62}) {
+        for (const std::uint64_t bytes : sizes_without_memory) {
             raw_link at(context_, ZMQ_PULL);
             zmtp::shake_hands(at.peer, "PUSH");
             at.peer.send(std::string(1, static_cast<char>(flags | zmtp::long_size)) +
@@ -114,6 +160,42 @@ TEST_F(Commands, that_no_memory_is_enough_for_end_the_connection_at_once)
             EXPECT_TRUE(at.peer.ended()) << flags << " " << bytes;
         }
 }
+
+/// What every version of ZMTP but one begins with.
+const std::string signature = zmtp::greeting().substr(0, 10);
+
+struct older_version {
+    const char* name;
+    std::string opening; ///< of a PUSH without identity, and a message
+    std::size_t answer_bytes;
+    std::string before_size; ///< of a frame in the long form
+    std::string after_size;
+};
+
+class FramesOfOlderPeers : public Commands, public ::testing::WithParamInterface<older_version> {};
+
+TEST_P(FramesOfOlderPeers, that_no_memory_is_enough_for_end_the_connection_at_once)
+{
+    const older_version& version = GetParam();
+    for (const std::uint64_t bytes : sizes_without_memory) {
+        raw_link at(context_, ZMQ_PULL);
+        at.peer.send(version.opening);
+        at.peer.recv(version.answer_bytes);
+        ASSERT_EQ(parts{"before"}, at.socket.recv_parts());
+        at.peer.send(version.before_size + zmtp::big_endian(bytes, 8) + version.after_size);
+        EXPECT_TRUE(at.peer.ended()) << bytes;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Of, FramesOfOlderPeers,
+    ::testing::Values(
+        older_version{"zmtp_1_0", "\1\0\7\0before"s, 10, "\xff", "\0"s},
+        older_version{"revision_0", signature + "\0\x8\1\0\7\0before"s, 14, "\xff", "\0"s},
+        older_version{"zmtp_2_0", signature + "\1\x8\0\0\0\6before"s, 14, "\2", ""},
+        // What means a command today is a bit without meaning.
+        older_version{"zmtp_2_0_command_bit", signature + "\1\x8\0\0\0\6before"s, 14, "\6", ""}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 TEST_F(Commands, above_the_size_limit_end_the_connection)
 {

@@ -3,6 +3,7 @@
 
 import pytest
 
+import content
 import zmtp
 from harness import Endpoint
 from zmtp import Closed, command, frame, greeting, message, ping, pong, prop, ready
@@ -518,6 +519,57 @@ def test_connecting_socket_meets_peers_of_all_versions_in_turn(bench):
         push.send(b"today")
         assert raw.recv_frame() == message(b"today")
         raw.close()
+
+
+class Subscriber:
+    """A raw connection of any version that gets everything."""
+
+    def __init__(self, raw, version):
+        self.raw_ = raw
+        if version in VERSIONS:
+            old = OldPeer(raw, version, "SUB")
+            self.message_ = old.message
+            if version != "unversioned":
+                old.send(b"\x01")
+        else:
+            minor = int(version[-1])
+            self.message_ = message
+            raw.handshake("SUB", minor)
+            raw.send(subscription(minor, b""))
+
+    def is_told(self):
+        return not self.raw_.stays_silent(0.02)
+
+    def skip_until(self, first, skipped):
+        """Receives the message `first` and those of the same size before it."""
+        while (received := self.raw_.recv(len(self.message_(first)))) != self.message_(first):
+            assert received == self.message_(skipped)
+
+    def expect(self, messages):
+        for parts in messages:
+            expected = self.message_(*parts)
+            assert self.raw_.recv(len(expected)) == expected
+
+
+def test_one_publisher_of_subscribers_of_all_versions(bench):
+    """What they share in the queue is sent to each in the frames of its version."""
+    pub = bench.bound("PUB", SNDHWM=0)
+    subscribers = [Subscriber(bench.dial(), version) for version in ["3.1", "3.0", *VERSIONS] * 2]
+    for _ in range(400):
+        pub.send(b"marker")
+        if all(subscriber.is_told() for subscriber in subscribers):
+            break
+    pub.send(b"begins")
+    for subscriber in subscribers:
+        subscriber.skip_until(b"begins", b"marker")
+    specs = [content.sizes("growing", [0, 1, 60, *range(252, 258), 4_000, 8_192, 25_000, 70_000]),
+             content.series("small", 500), content.shapes("parts"),
+             content.sizes("shrinking", [70_000, 25_000, 256, 254, 253, 0])]
+    for spec in specs:
+        pub.send_all(spec)
+    messages = [parts for spec in specs for parts in content.expand(spec)]
+    for subscriber in subscribers:
+        subscriber.expect(messages)
 
 
 # -- frames -----------------------------------------------------------------------------------
