@@ -26,13 +26,10 @@ public:
 
     void identified(core::pipe_end& pipe, const core::peer_info& peer) override
     {
-        std::string id = pipe.routing_id; // the name of a pipe stays over reconnections
-        if (id.empty())
-            id = peer.routing_id.empty() ? peers_.automatic_id() : peer.routing_id;
-        core::pipe_end* const older = peers_.find(id);
-        if (older == &pipe)
-            return;
-        if (older) {
+        if (!pipe.routing_id.empty() && peers_.find(pipe.routing_id) == &pipe)
+            return; // the name of a pipe stays over reconnections, unless it was taken over
+        std::string id = peer.routing_id.empty() ? peers_.automatic_id() : peer.routing_id;
+        if (core::pipe_end* const older = peers_.find(id)) {
             if (!handover_)
                 return; // the newcomer is heard by nobody
             forget(*older);
