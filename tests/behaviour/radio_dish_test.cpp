@@ -2,6 +2,8 @@
 // RADIO and DISH: messages to groups.
 #include "support/draft.hpp"
 
+#include <vector>
+
 namespace zlink::test {
 namespace {
 
@@ -284,6 +286,112 @@ TEST_F(RadioDishUdp, connects_only_radios_and_binds_only_dishes)
 {
     EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_bind(radio_, "udp://127.0.0.1:*")));
     EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_connect(dish_, "udp://127.0.0.1:5555")));
+}
+
+/// A radio that sends to two dishes by datagrams, and to others over connections.
+class RadioOfSeveralTransports : public ::testing::Test {
+protected:
+    RadioOfSeveralTransports()
+    {
+        for (test_socket* const dish : {&one_, &two_, &connected_})
+            EXPECT_EQ(0, zmq_join(*dish, "TV"));
+        for (test_socket* const dish : {&one_, &two_})
+            radio_.connect(dish->bind_and_resolve("udp://127.0.0.1:*"));
+    }
+    void connect_the_third()
+    {
+        connected_.set(ZMQ_RCVHWM, 10);
+        connected_.connect(radio_.bind_and_resolve("tcp://127.0.0.1:*"));
+    }
+
+    /// All the bodies that have come to a dish.
+    static std::vector<std::string> heard_by(test_socket& dish)
+    {
+        std::vector<std::string> bodies;
+        while (dish.readable(std::chrono::milliseconds(50)))
+            bodies.push_back(dish.recv());
+        return bodies;
+    }
+    /// Datagrams can get lost, so it is sent until it has come.
+    void expect_to_arrive(const std::string& body, std::initializer_list<test_socket*> dishes)
+    {
+        for (test_socket* const dish : dishes)
+            ASSERT_TRUE(wait_until([&] {
+                send_in(radio_, "Movies", "nobody's");
+                send_in(radio_, "TV", body);
+                return dish->readable(std::chrono::milliseconds(20));
+            }));
+        for (test_socket* const dish : dishes)
+            for (const std::string& heard : heard_by(*dish))
+                EXPECT_EQ(body, heard);
+    }
+
+    test_context context_;
+    test_socket one_{context_, ZMQ_DISH};
+    test_socket two_{context_, ZMQ_DISH};
+    test_socket connected_{context_, ZMQ_DISH};
+    test_socket radio_{context_, ZMQ_RADIO};
+};
+
+TEST_F(RadioOfSeveralTransports, reaches_all_of_them)
+{
+    expect_to_arrive("by datagrams", {&one_, &two_});
+    connect_the_third();
+    expect_to_arrive("to all", {&one_, &two_, &connected_});
+    connected_.close();
+    expect_to_arrive("by datagrams again", {&one_, &two_});
+}
+
+TEST_F(RadioOfSeveralTransports, is_disconnected_from_one_of_them)
+{
+    connect_the_third();
+    expect_to_arrive("to all", {&one_, &two_, &connected_});
+    const std::string address = one_.last_endpoint();
+    radio_.disconnect(address);
+    EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(radio_, address.c_str())));
+    heard_by(one_); // what was under way
+    expect_to_arrive("to the others", {&two_, &connected_});
+    EXPECT_FALSE(one_.readable(std::chrono::milliseconds(1)));
+    radio_.connect(address);
+    expect_to_arrive("to all again", {&one_, &two_, &connected_});
+}
+
+TEST_F(RadioOfSeveralTransports, that_drops_nothing_does_not_wait_for_datagrams)
+{
+    radio_.set(ZMQ_XPUB_NODROP, 1);
+    const std::string body(1'000, 'x');
+    for (int index = 0; index < 10'000; ++index)
+        ASSERT_EQ(1'000, send_in(radio_, "TV", body)) << index;
+    for (test_socket* const dish : {&one_, &two_}) {
+        const std::vector<std::string> heard = heard_by(*dish);
+        EXPECT_FALSE(heard.empty());
+        for (const std::string& each : heard)
+            ASSERT_TRUE(body == each);
+    }
+    expect_to_arrive("and more", {&one_, &two_});
+}
+
+TEST_F(RadioOfSeveralTransports, that_drops_nothing_waits_for_a_connection_that_is_full)
+{
+    radio_.set(ZMQ_XPUB_NODROP, 1);
+    radio_.set(ZMQ_SNDHWM, 10);
+    radio_.set(ZMQ_SNDTIMEO, 400);
+    connect_the_third();
+    expect_to_arrive("to all", {&one_, &two_, &connected_});
+    const std::string body(50'000, 'x');
+    int sent = 0;
+    while (send_in(radio_, "TV", body) >= 0)
+        ASSERT_LT(++sent, 1'000'000);
+    EXPECT_EQ(EAGAIN, zmq_errno());
+    EXPECT_EQ(1, send_in(radio_, "Movies", "x", ZMQ_DONTWAIT)); // nobody has joined that
+    for (test_socket* const dish : {&one_, &two_})
+        heard_by(*dish);
+    EXPECT_EQ(-1, send_in(radio_, "TV", "to nobody", ZMQ_DONTWAIT));
+    for (int index = 0; index < sent; ++index)
+        ASSERT_TRUE(body == connected_.recv()) << index;
+    EXPECT_FALSE(one_.readable(quiet_window));
+    radio_.set(ZMQ_SNDTIMEO, static_cast<int>(patience.count()));
+    expect_to_arrive("to all again", {&one_, &two_, &connected_});
 }
 
 TEST(RadioDishMulticast, reaches_every_member_on_the_interface_named)

@@ -168,6 +168,28 @@ TEST_P(XPubManual, what_the_publisher_decides_passes_an_xsub_but_not_a_sub)
     EXPECT_EQ("asked for", sub.recv());
 }
 
+TEST_P(XPubManual, a_manual_publisher_that_has_read_nothing_decides_nothing)
+{
+    publisher_.set(ZMQ_XPUB_MANUAL, 1);
+    const auto decide = [this] {
+        EXPECT_EQ(0, zmq_setsockopt(publisher_, ZMQ_SUBSCRIBE, "early", 5));
+        EXPECT_EQ(0, zmq_setsockopt(publisher_, ZMQ_UNSUBSCRIBE, "late", 4));
+    };
+    decide();
+    test_socket socket = subscriber(ZMQ_XSUB);
+    decide();
+    socket.send(subscribe("asked"));
+    ASSERT_TRUE(publisher_.readable());
+    decide();
+    publisher_.send("early");
+    EXPECT_EQ(subscribe("asked"), publisher_.recv());
+    EXPECT_EQ(0, zmq_setsockopt(publisher_, ZMQ_UNSUBSCRIBE, "early", 5));
+    publisher_.set(ZMQ_SUBSCRIBE, "late");
+    publisher_.send("early");
+    publisher_.send("late");
+    EXPECT_EQ("late", socket.recv());
+}
+
 ZLINK_ALL_TRANSPORTS(XPubManual);
 
 class LastValue : public xpub_test {
@@ -244,6 +266,31 @@ TEST_P(LastValue, ends_together_with_manual)
     while (one.try_recv_parts())
         ;
     expect_for_all({&one, &two});
+}
+
+TEST_P(LastValue, the_newcomer_is_served_though_another_who_may_lose_nothing_is_full)
+{
+    publisher_.set(ZMQ_XPUB_NODROP, 1);
+    publisher_.set(ZMQ_SNDHWM, 2);
+    // The kernel may take a little more now and then though nobody reads.
+    publisher_.set(ZMQ_SNDTIMEO, 400);
+    const std::string body = "T" + std::string(1'000'000, '.');
+    test_socket full = subscriber();
+    full.set(ZMQ_RCVHWM, 2);
+    accept(full, "T");
+    int sent = 0;
+    while (zmq_send(publisher_, body.data(), body.size(), 0) != -1)
+        ++sent;
+    EXPECT_EQ(EAGAIN, zmq_errno());
+    test_socket newcomer = accepted("T");
+    EXPECT_TRUE(publisher_.try_send("T for the newcomer"));
+    EXPECT_FALSE(publisher_.try_send("T for all"));
+    EXPECT_EQ("T for the newcomer", newcomer.recv());
+    for (int index = 0; index < sent; ++index)
+        ASSERT_TRUE(body == full.recv()) << index;
+    publisher_.set(ZMQ_SNDTIMEO, static_cast<int>(patience.count()));
+    expect_for_all({&full, &newcomer});
+    EXPECT_FALSE(newcomer.readable(1ms));
 }
 
 ZLINK_ALL_TRANSPORTS(LastValue);
