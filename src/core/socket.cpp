@@ -88,7 +88,12 @@ int socket::sleep(base::deadline until, bool for_input)
 {
     flush();
     if (gate_) { // connections are never lent to one of many threads
-        const int error = gate_->sleep(*box_, until);
+        using purpose = socket_gate::purpose;
+        const bool in_stream = take_received() > base::patience::most_in_dialogue;
+        const int error = gate_->sleep(*box_, mail_seen_, until,
+                                       !for_input  ? purpose::room
+                                       : in_stream ? purpose::message_of_stream
+                                                   : purpose::message);
         return closed_ ? ENOTSOCK : error;
     }
     base::wait_result woken{};

@@ -3,9 +3,11 @@
 
 #include "base/asymmetric_mutex.hpp"
 #include "base/mailbox.hpp"
+#include "base/patience.hpp"
 #include "base/waiter.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -17,7 +19,8 @@ namespace zlink::core {
 /// lets the others in. Sockets of types that belong to one thread have none.
 ///
 /// While a thread sleeps here or somebody watches, the mailbox of the socket is kept announced as
-/// asleep, so whatever is posted next signals the gate; all who wait look again then.
+/// asleep, so whatever is posted next signals the gate; all who wait look again then. A thread that
+/// waits alone and only looks finds the mail by itself.
 ///
 /// Lifetime: a gate is never destroyed, but serves one socket after another: it can be locked with
 /// a handle that is being closed in another thread. signal() may come late, which does no harm.
@@ -47,9 +50,15 @@ public:
     /// In a turn: the socket is closed; all who wait for it look again. Returns the owner.
     std::shared_ptr<void> close() noexcept;
 
+    /// What a thread waits for: news of messages to be had, perhaps in a stream (see
+    /// base::patience), or of room for messages.
+    enum class purpose : unsigned char { message, message_of_stream, room };
     /// In a turn: lets others in until there is news for `box`, which must be the socket's, or time
-    /// is up. The socket may have been closed meanwhile. 0 (look again), EAGAIN or EINTR.
-    int sleep(base::mailbox& box, base::deadline until) noexcept;
+    /// is up. Who waits alone may look for news for a while before it sleeps; `collected`, the mail
+    /// that the socket has collected so far, tells whether others have taken it meanwhile. The
+    /// socket may have been closed as well. 0 (look again), EAGAIN or EINTR.
+    int sleep(base::mailbox& box, const std::uint32_t& collected, base::deadline until,
+              purpose why) noexcept;
     /// In a turn: the socket has changed otherwise than by mail, all who wait look again.
     void wake() noexcept
     {
@@ -88,6 +97,13 @@ private:
             std::this_thread::yield();
     }
     bool watched() const noexcept { return watched_.load(std::memory_order_relaxed); }
+    void lock_again(turn* mine)
+    {
+        lock();
+        current_ = mine;
+    }
+    base::wait_result sleep_in_turn(base::mailbox& box, base::deadline until, std::uint32_t seen);
+    void end_wait(base::mailbox& box) noexcept;
 
     base::asymmetric_mutex mutex_;
     std::atomic<unsigned> queued_{0}; ///< threads that want a turn now
@@ -96,6 +112,8 @@ private:
     std::shared_ptr<void> owner_;
     unsigned sleeping_ = 0; ///< threads that wait in sleep()
     base::waiter sleepers_;
+    base::patience receiving_patience_; ///< of who waits alone
+    base::patience sending_patience_;   ///< the same
 
     std::atomic<bool> watched_{false};
     std::mutex watchers_mutex_; ///< never held when another lock is taken

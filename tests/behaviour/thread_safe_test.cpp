@@ -298,6 +298,38 @@ TEST_P(ThreadSafe, a_waiting_sender_goes_on_when_its_peer_has_gone)
     client.close();
 }
 
+// A thread that waits alone may look for mail that others take out of the box.
+TEST_P(ThreadSafe, waits_end_though_other_threads_take_the_news)
+{
+    constexpr int count = 5'000;
+    auto [bound, peer, address] = connect_pair(
+        context_, GetParam(), ZMQ_CHANNEL, ZMQ_CHANNEL,
+        [](test_socket& socket) { socket.set(ZMQ_RCVHWM, 1); },
+        [](test_socket& socket) { socket.set(ZMQ_SNDHWM, 1); });
+    std::atomic<bool> ended{false};
+    team all;
+    for (test_socket* const socket : {&bound, &peer})
+        all.add([&ended, handle = static_cast<void*>(*socket)] {
+            while (!ended) {
+                int events = 0;
+                std::size_t bytes = sizeof events;
+                zmq_getsockopt(handle, ZMQ_EVENTS, &events, &bytes);
+            }
+        });
+    all.add([handle = static_cast<void*>(peer)] {
+        for (int number = 0; number < count; ++number)
+            if (zmq_send(handle, &number, sizeof number, 0) == -1)
+                return;
+    });
+    int received = 0;
+    for (int number = -1; received < count; ++received) {
+        ASSERT_EQ(4, zmq_recv(bound, &number, sizeof number, 0)) << received;
+        ASSERT_EQ(received, number);
+    }
+    ended = true;
+    all.join();
+}
+
 TEST_P(ThreadSafe, time_outs_of_waiting_threads_are_their_own)
 {
     auto [server, client, address] = link(context_, GetParam(), ZMQ_SERVER, ZMQ_CLIENT,
