@@ -142,6 +142,25 @@ TEST_F(Batching, goes_with_a_large_message_in_one_write)
               stream_.writes);
 }
 
+// What the thread waits for, at another socket perhaps, may be the answer to that.
+TEST_F(Batching, is_written_when_its_thread_is_going_to_wait_elsewhere)
+{
+    using status = engine::outbound::status;
+    begin_duty();
+    send(100);
+    EXPECT_EQ(status::written, outbound_.collect_at_once().state);
+    EXPECT_EQ(sizes{2 * begun_bytes_}, stream_.writes);
+    send(100);
+    EXPECT_EQ(status::written, outbound_.collect_at_once().state) << "the duty goes on";
+    EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_}), stream_.writes);
+    EXPECT_EQ(status::idle, outbound_.collect_at_once().state);
+    EXPECT_EQ(status::idle, outbound_.collect_at_once().state);
+    send(100); // is told that the duty is over, and begins another
+    send(100);
+    EXPECT_EQ(status::written, outbound_.collect_at_once().state);
+    EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_, 2 * begun_bytes_}), stream_.writes);
+}
+
 /// Large messages that each end a little behind the border of a packet.
 class PacketBatching : public Batching {
 protected:

@@ -281,7 +281,7 @@ pipe_peer::wake_result session::on_readable() noexcept
         return {.handed_over = true};
     case write_pace::way::in_batches:
         if (!options_->conflate && writer().begin_duty()) {
-            post(&session::begin_collecting);
+            leave_for_batch();
             return {.deferred = true};
         }
         post(&session::drain);
@@ -337,6 +337,43 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
     return result;
 }
 
+namespace {
+
+// The connection for which this thread has begun to gather messages last. Its socket may belong to
+// another thread by now.
+thread_local std::weak_ptr<session> batch_of_this_thread;
+
+} // namespace
+
+void session::leave_for_batch() noexcept
+{
+    batch_of_this_thread = weak_from_this();
+    post(&session::begin_collecting);
+}
+
+void session::write_what_this_thread_left() noexcept
+{
+    if (batch_of_this_thread.expired())
+        return;
+    const auto last = batch_of_this_thread.lock();
+    if (!last || !last->write_what_is_left())
+        batch_of_this_thread.reset();
+}
+
+// False if there is nothing to look after any more.
+bool session::write_what_is_left() noexcept
+{
+    using status = engine::outbound::status;
+    const auto outcome = writer().collect_at_once();
+    const bool goes_on = outcome.state == status::written;
+    if (outcome.wake_producer || !(goes_on || outcome.state == status::idle))
+        boost::asio::post(io_, [self = shared_from_this(), outcome] {
+            if (self->in_traffic_)
+                self->handle(outcome);
+        });
+    return goes_on;
+}
+
 void session::begin_collecting()
 {
     if (collector_.running() || finished_)
@@ -363,7 +400,7 @@ pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
     const auto passed = writer().write_through(message, stalls(), in_stream);
     pace_.wrote_past_queue(base::steady_clock::now());
     if (passed.begins_duty)
-        post(&session::begin_collecting);
+        leave_for_batch();
     return {passed.bytes, passed.begins_duty, passed.wake_producer};
 }
 

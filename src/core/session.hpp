@@ -64,6 +64,10 @@ public:
     /// the socket's to close.
     void close_unless_linked();
 
+    /// Any thread that is going to wait: what it has left for a batch last, through whatever socket,
+    /// is written. The answer to that may be what it waits for.
+    static void write_what_this_thread_left() noexcept;
+
     // pipe_peer: the socket's thread
     wake_result on_readable() noexcept override;
     wake_result on_flush() noexcept override;
@@ -119,6 +123,8 @@ private:
     void drain();
     engine::outbound::stalls stalls() const noexcept;
     wake_result after_direct(engine::outbound::outcome outcome) noexcept;
+    void leave_for_batch() noexcept;
+    bool write_what_is_left() noexcept;
     void begin_collecting();
     bool collect();
     void handle(engine::outbound::outcome outcome);

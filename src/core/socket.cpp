@@ -4,6 +4,7 @@
 #include "base/sleep.hpp"
 #include "core/context.hpp"
 #include "core/endpoint.hpp"
+#include "core/session.hpp"
 #include "core/write_pace.hpp"
 
 #include <algorithm>
@@ -87,6 +88,7 @@ int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
 int socket::sleep(base::deadline until, bool for_input)
 {
     flush();
+    session::write_what_this_thread_left();
     if (gate_) { // connections are never lent to one of many threads
         using purpose = socket_gate::purpose;
         const bool in_stream = take_received() > base::patience::most_in_dialogue;

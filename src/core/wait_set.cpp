@@ -2,6 +2,7 @@
 #include "core/wait_set.hpp"
 
 #include "base/sleep.hpp"
+#include "core/session.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -55,6 +56,7 @@ int wait_set::prepare(bool with_descriptors)
 int wait_set::sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
                     const sigset_t* mask)
 {
+    session::write_what_this_thread_left();
     if (!on_waiter_)
         return leave_reading() ? 0 : sleep_on_descriptors(until, timed_out, polled, mask);
     const auto woken = sleep_on_waiter(until);

@@ -230,7 +230,7 @@ void outbound::end_duty()
         from_.queue.recall();
 }
 
-// By the I/O thread: unless all is written it goes on with what is left, and the duty of the
+// The I/O thread, mostly: unless all is written it goes on with what is left, and the duty of the
 // sending thread is over; nobody would look after it while the connection is blocked.
 outbound::outcome outbound::drain_from_io_thread()
 {
@@ -245,6 +245,17 @@ outbound::outcome outbound::collect()
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return {status::written, false}; // the sending thread is at it
+    return collect_locked();
+}
+
+outbound::outcome outbound::collect_at_once()
+{
+    std::lock_guard lock(mutex_);
+    return collect_locked();
+}
+
+outbound::outcome outbound::collect_locked()
+{
     if (blocked_ || !on_duty_)
         return {status::idle, false};
     const std::uint64_t position = from_.queue.published_position() + passed_by_;

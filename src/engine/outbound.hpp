@@ -80,9 +80,11 @@ public:
     bool begin_duty();
     /// Sending thread. Writes what it has left, and ends its duty if it is on any.
     outcome drain_and_end_duty(stalls how = stalls::wait);
-    /// I/O thread. Writes what the sending thread has left; `idle` if it has not sent anything
-    /// since the last time, so that its next commit is announced again.
+    /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle` if
+    /// it has not sent anything since the last time, so that its next commit is announced again.
     outcome collect();
+    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing.
+    outcome collect_at_once();
     /// Sending thread. Writes one message past the queue straight from the caller's memory: what
     /// comes before its last body, and that. The queue is idle or, on duty, has little to write,
     /// which goes first in the same call. 0 bytes: not possible now. If not all was taken the
@@ -140,6 +142,7 @@ private:
     std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
     base::stall_wait stall_;
     int error_ = 0;
+    outcome collect_locked();
     outcome drain_from_io_thread();
     void end_duty();
     std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept;
