@@ -364,13 +364,15 @@ void session::write_what_this_thread_left() noexcept
 bool session::write_what_is_left() noexcept
 {
     using status = engine::outbound::status;
-    const auto outcome = writer().collect_at_once();
-    const bool goes_on = outcome.state == status::written;
-    if (outcome.wake_producer || !(goes_on || outcome.state == status::idle))
-        boost::asio::post(io_, [self = shared_from_this(), outcome] {
-            if (self->in_traffic_)
-                self->handle(outcome);
-        });
+    bool goes_on = false;
+    writer().collect_at_once([&](engine::outbound::outcome outcome) {
+        goes_on = outcome.state == status::written;
+        if (outcome.wake_producer || !(goes_on || outcome.state == status::idle))
+            boost::asio::post(io_, [self = shared_from_this(), outcome] {
+                if (self->in_traffic_)
+                    self->handle(outcome);
+            });
+    });
     return goes_on;
 }
 

@@ -248,10 +248,10 @@ outbound::outcome outbound::collect()
     return collect_locked();
 }
 
-outbound::outcome outbound::collect_at_once()
+void outbound::collect_at_once(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
-    return collect_locked();
+    then(collect_locked());
 }
 
 outbound::outcome outbound::collect_locked()

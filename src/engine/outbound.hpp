@@ -9,6 +9,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -83,8 +84,9 @@ public:
     /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle` if
     /// it has not sent anything since the last time, so that its next commit is announced again.
     outcome collect();
-    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing.
-    outcome collect_at_once();
+    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing. Calls
+    /// `then` before detach() can go on, so that the connection's I/O context is still there.
+    void collect_at_once(const std::function<void(outcome)>& then);
     /// Sending thread. Writes one message past the queue straight from the caller's memory: what
     /// comes before its last body, and that. The queue is idle or, on duty, has little to write,
     /// which goes first in the same call. 0 bytes: not possible now. If not all was taken the
