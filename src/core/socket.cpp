@@ -487,12 +487,19 @@ void socket::finish_pipe(pipe_end& pipe)
         drop(pipe);
 }
 
-void socket::ignore_arrivals(pipe_end& pipe)
+// This thread reads nothing more of its connection. True if it did.
+bool socket::end_own_reading(pipe_end& pipe)
 {
     forget_shortcuts();
     if (read_outside_ == &pipe)
         reclaim_memory();
-    if (std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; }) != 0)
+    return std::erase_if(lent_,
+                         [&](const lent_connection& lent) { return lent.pipe == &pipe; }) != 0;
+}
+
+void socket::ignore_arrivals(pipe_end& pipe)
+{
+    if (end_own_reading(pipe))
         pipe.stop_reading();
 }
 
@@ -508,10 +515,7 @@ void socket::drop_pipes()
 
 void socket::close_pipe(pipe_end& pipe, int linger_ms)
 {
-    forget_shortcuts();
-    if (read_outside_ == &pipe)
-        reclaim_memory();
-    std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; });
+    end_own_reading(pipe);
     pattern_->detach(pipe);
     if (pipe.is_inproc && pipe.connected_side)
         context_.inproc().close(pipe, linger_ms);

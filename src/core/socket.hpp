@@ -324,6 +324,7 @@ private:
     void adopt(std::shared_ptr<pipe_end> pipe);
     void count_connections() noexcept;
     void finish_pipe(pipe_end& pipe);
+    bool end_own_reading(pipe_end& pipe);
     void drop_pipes();
     void close_pipe(pipe_end& pipe, int linger_ms);
     int bind_failed(std::string_view endpoint, int error,

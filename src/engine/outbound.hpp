@@ -131,23 +131,22 @@ private:
     void drop_void_rest();
     void count_taken() noexcept;
     void drop_partial_message();
+    void note_room(std::size_t written, std::size_t offered) noexcept;
+    outcome collect_locked();
+    outcome drain_from_io_thread();
+    void end_duty();
+    std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept;
 
     base::channel& from_;
     std::mutex mutex_;
     transport::stream* to_ = nullptr;
     bool blocked_ = false;
-    void note_room(std::size_t written, std::size_t offered) noexcept;
-
     std::uint64_t bytes_written_ = 0;
     bool full_ = false; ///< the connection has not taken all it was offered last
     std::atomic<std::uint64_t> made_room_{0};
     std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
     base::stall_wait stall_;
     int error_ = 0;
-    outcome collect_locked();
-    outcome drain_from_io_thread();
-    void end_duty();
-    std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept;
 
     /// A frame was written in part by write_through(): the rest of it comes first in the queue.
     bool rest_expected_ = false;

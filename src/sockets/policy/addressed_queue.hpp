@@ -21,7 +21,7 @@ public:
 
     void add(core::pipe_end& pipe)
     {
-        std::erase_if(ending_, [&](const ending_pipe& each) { return each.pipe == &pipe; });
+        set_no_end(pipe);
         if (!in_.contains(pipe))
             in_.add(pipe);
     }
@@ -29,7 +29,7 @@ public:
     void activate(core::pipe_end& pipe) { in_.activate(pipe); }
     void remove(core::pipe_end& pipe)
     {
-        std::erase_if(ending_, [&](const ending_pipe& each) { return each.pipe == &pipe; });
+        set_no_end(pipe);
         if (in_.last() == &pipe)
             id_given_ = false; // what comes next is a message from its beginning
         in_.remove(pipe);
@@ -105,6 +105,10 @@ private:
         std::uint64_t messages; ///< it gives no more
     };
 
+    void set_no_end(const core::pipe_end& pipe)
+    {
+        std::erase_if(ending_, [&](const ending_pipe& each) { return each.pipe == &pipe; });
+    }
     // A part of the pipe read last has been given.
     void count_last_words()
     {
