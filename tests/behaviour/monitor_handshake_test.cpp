@@ -7,7 +7,9 @@
 #include "support/raw_peer.hpp"
 #include "support/zmtp.hpp"
 
+#include <algorithm>
 #include <optional>
+#include <tuple>
 
 namespace zlink::test {
 namespace {
@@ -15,15 +17,18 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 
-class MonitorHandshake : public ::testing::Test {
+/// A socket and a raw peer, over tcp unless it is told otherwise.
+class HandshakeEvents : public ::testing::Test {
 protected:
+    explicit HandshakeEvents(transport kind = transport::tcp) : kind_(kind) {}
+
     /// A socket that a raw peer connects to, and its events from then on.
     void accept_raw(const configuration& configure = {})
     {
         if (configure)
             configure(socket_);
         post_.emplace(context_, socket_);
-        peer_ = raw_peer(socket_.bind_and_resolve("tcp://127.0.0.1:*"));
+        peer_ = raw_peer(socket_.bind_and_resolve(fresh_bind_address(kind_)));
         post_->expect(ZMQ_EVENT_LISTENING);
         begun_ = post_->expect(ZMQ_EVENT_ACCEPTED);
     }
@@ -35,59 +40,79 @@ protected:
         post_.emplace(context_, socket_);
         socket_.connect(listener_.endpoint());
         peer_ = listener_.accept();
-        post_->expect(ZMQ_EVENT_CONNECT_DELAYED);
-        begun_ = post_->expect(ZMQ_EVENT_CONNECTED);
+        begun_ = expect_connection();
     }
-    void expect_failure(std::uint64_t event, std::uint64_t value)
+    told expect_connection()
+    {
+        if (kind_ == transport::tcp) // ipc connects at once
+            post_->expect(ZMQ_EVENT_CONNECT_DELAYED);
+        return post_->expect(ZMQ_EVENT_CONNECTED);
+    }
+    void expect_another_try()
+    {
+        EXPECT_EQ(listener_.endpoint(), post_->expect(ZMQ_EVENT_CONNECT_RETRIED).local);
+        expect_connection();
+    }
+    void expect_failure(std::uint64_t event, const std::vector<std::uint64_t>& possible)
     {
         const told failed = post_->expect(event);
-        EXPECT_EQ(value, failed.values.at(0));
+        EXPECT_NE(possible.end(), std::ranges::find(possible, failed.values.at(0)))
+            << failed.values.at(0);
         EXPECT_EQ(begun_.local, failed.local);
         EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
     }
+    void expect_failure(std::uint64_t event, std::uint64_t value)
+    {
+        expect_failure(event, std::vector{value});
+    }
 
+    const transport kind_;
     test_context context_;
     test_socket socket_{context_, ZMQ_DEALER};
-    raw_listener listener_;
+    raw_listener listener_{kind_};
     raw_peer peer_;
     std::optional<listening_post> post_;
     told begun_;
 };
 
-TEST_F(MonitorHandshake, that_the_peer_leaves_is_told_and_tried_again)
+class MonitorHandshake : public HandshakeEvents, public ::testing::WithParamInterface<transport> {
+protected:
+    MonitorHandshake() : HandshakeEvents(GetParam()) {}
+};
+
+TEST_P(MonitorHandshake, that_the_peer_leaves_is_told_and_tried_again)
 {
     connect_raw();
     peer_.send(zmtp::greeting().substr(0, 20));
-    wait_until([] { return false; }, 20ms); // both ends of the exchange
+    peer_.recv(10);
     peer_.close();
-    const told failed = post_->expect(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-    EXPECT_TRUE(failed.values.at(0) == EPIPE || failed.values.at(0) == ECONNRESET)
-        << failed.values.at(0);
-    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
-    post_->expect(ZMQ_EVENT_CONNECT_RETRIED);
-    post_->expect(ZMQ_EVENT_CONNECT_DELAYED);
-    post_->expect(ZMQ_EVENT_CONNECTED);
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, {EPIPE, ECONNRESET});
+    expect_another_try();
 }
 
-TEST_F(MonitorHandshake, that_the_peer_leaves_is_told_at_the_bound_side)
+TEST_P(MonitorHandshake, that_the_peer_leaves_is_told_at_the_bound_side)
 {
     accept_raw();
     peer_.close();
-    const told failed = post_->expect(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL);
-    EXPECT_TRUE(failed.values.at(0) == EPIPE || failed.values.at(0) == ECONNRESET)
-        << failed.values.at(0);
-    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, {EPIPE, ECONNRESET});
     EXPECT_TRUE(post_->quiet());
 }
 
-TEST_F(MonitorHandshake, time_running_out_is_told_and_tried_again)
+TEST_P(MonitorHandshake, time_running_out_is_told_and_tried_again)
 {
     connect_raw([](test_socket& socket) { socket.set(ZMQ_HANDSHAKE_IVL, 30); });
     expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EAGAIN);
-    post_->expect(ZMQ_EVENT_CONNECT_RETRIED);
+    expect_another_try();
 }
 
-TEST_F(MonitorHandshake, another_mechanism_is_told_and_not_tried_again)
+TEST_P(MonitorHandshake, time_running_out_is_told_at_the_bound_side)
+{
+    accept_raw([](test_socket& socket) { socket.set(ZMQ_HANDSHAKE_IVL, 30); });
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EAGAIN);
+    EXPECT_TRUE(post_->quiet());
+}
+
+TEST_P(MonitorHandshake, another_mechanism_is_told_and_not_tried_again)
 {
     connect_raw();
     peer_.send(zmtp::greeting(1, "PLAIN"));
@@ -95,7 +120,7 @@ TEST_F(MonitorHandshake, another_mechanism_is_told_and_not_tried_again)
     EXPECT_TRUE(post_->quiet());
 }
 
-TEST_F(MonitorHandshake, another_mechanism_is_told_at_the_bound_side)
+TEST_P(MonitorHandshake, another_mechanism_is_told_at_the_bound_side)
 {
     accept_raw();
     peer_.send(zmtp::greeting(1, "PLAIN"));
@@ -103,14 +128,14 @@ TEST_F(MonitorHandshake, another_mechanism_is_told_at_the_bound_side)
     EXPECT_TRUE(post_->quiet());
 }
 
-TEST_F(MonitorHandshake, a_command_out_of_place_is_told)
+TEST_P(MonitorHandshake, a_command_out_of_place_is_told)
 {
     accept_raw();
     peer_.send(zmtp::greeting() + zmtp::command("HELLO"));
     expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_UNEXPECTED_COMMAND);
 }
 
-TEST_F(MonitorHandshake, a_malformed_error_command_is_told)
+TEST_P(MonitorHandshake, a_malformed_error_command_is_told)
 {
     accept_raw();
     peer_.send(zmtp::greeting() + zmtp::command("ERROR"));
@@ -118,14 +143,14 @@ TEST_F(MonitorHandshake, a_malformed_error_command_is_told)
                    ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR);
 }
 
-TEST_F(MonitorHandshake, a_socket_type_that_does_not_fit_only_disconnects)
+TEST_P(MonitorHandshake, a_socket_type_that_does_not_fit_only_disconnects)
 {
     accept_raw();
     peer_.send(zmtp::greeting() + zmtp::ready("PUB"));
     EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
 }
 
-TEST_F(MonitorHandshake, of_an_older_protocol_is_not_told)
+TEST_P(MonitorHandshake, of_an_older_protocol_is_not_told)
 {
     accept_raw();
     const std::string signature = zmtp::greeting().substr(0, 10);
@@ -135,7 +160,7 @@ TEST_F(MonitorHandshake, of_an_older_protocol_is_not_told)
     EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
 }
 
-TEST_F(MonitorHandshake, a_reason_beyond_its_command_is_malformed)
+TEST_P(MonitorHandshake, a_reason_beyond_its_command_is_malformed)
 {
     accept_raw();
     zmtp::play(peer_, {zmtp::greeting(), zmtp::command("ERROR", "\4" + "400"s)});
@@ -143,7 +168,7 @@ TEST_F(MonitorHandshake, a_reason_beyond_its_command_is_malformed)
                    ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR);
 }
 
-TEST_F(MonitorHandshake, a_frame_above_the_limit_disconnects_for_ever)
+TEST_P(MonitorHandshake, a_frame_above_the_limit_disconnects_for_ever)
 {
     connect_raw([](test_socket& socket) { limit_messages(socket, 100); });
     zmtp::shake_hands(peer_, "ROUTER");
@@ -153,7 +178,7 @@ TEST_F(MonitorHandshake, a_frame_above_the_limit_disconnects_for_ever)
     EXPECT_TRUE(post_->quiet());
 }
 
-TEST_F(MonitorHandshake, silence_is_told_as_a_lost_connection)
+TEST_P(MonitorHandshake, silence_is_told_as_a_lost_connection)
 {
     connect_raw([](test_socket& socket) { socket.set(ZMQ_HEARTBEAT_IVL, 20); });
     zmtp::shake_hands(peer_, "ROUTER");
@@ -162,7 +187,7 @@ TEST_F(MonitorHandshake, silence_is_told_as_a_lost_connection)
     post_->expect(ZMQ_EVENT_CONNECT_RETRIED);
 }
 
-TEST_F(MonitorHandshake, another_protocol_is_an_identity_that_never_ends)
+TEST_P(MonitorHandshake, another_protocol_is_an_identity_that_never_ends)
 {
     accept_raw();
     peer_.send("GET / HTTP/1.1\r\n\r\n"); // 'G' announces 71 bytes
@@ -172,17 +197,27 @@ TEST_F(MonitorHandshake, another_protocol_is_an_identity_that_never_ends)
     EXPECT_TRUE(post_->quiet());
 }
 
-class RefusedByPeer : public MonitorHandshake, public ::testing::WithParamInterface<int> {};
+ZLINK_WIRE_TRANSPORTS(MonitorHandshake);
+
+class RefusedByPeer : public HandshakeEvents,
+                      public ::testing::WithParamInterface<std::tuple<transport, int>> {
+protected:
+    RefusedByPeer() : HandshakeEvents(std::get<0>(GetParam())) {}
+
+    const int code_ = std::get<1>(GetParam());
+};
 
 TEST_P(RefusedByPeer, is_told_with_its_code_and_not_tried_again)
 {
     connect_raw();
-    zmtp::play(peer_, {zmtp::greeting(), zmtp::refusal(std::to_string(GetParam()))});
-    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, static_cast<std::uint64_t>(GetParam()));
+    zmtp::play(peer_, {zmtp::greeting(), zmtp::refusal(std::to_string(code_))});
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, static_cast<std::uint64_t>(code_));
     EXPECT_TRUE(post_->quiet());
 }
 
-INSTANTIATE_TEST_SUITE_P(With, RefusedByPeer, ::testing::Values(300, 400, 500));
+INSTANTIATE_TEST_SUITE_P(With, RefusedByPeer,
+                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc),
+                                            ::testing::Values(300, 400, 500)));
 
 struct refused_opening {
     const char* name;
@@ -195,7 +230,7 @@ void PrintTo(const refused_opening& opening, std::ostream* out)
     *out << opening.name;
 }
 
-class QuietRefusal : public MonitorHandshake,
+class QuietRefusal : public HandshakeEvents,
                      public ::testing::WithParamInterface<refused_opening> {};
 
 TEST_P(QuietRefusal, only_disconnects_and_is_not_tried_again)

@@ -20,10 +20,31 @@ protected:
         socket_.set(ZMQ_LINGER, -1);
     }
     void stop_when(int condition) { socket_.set(ZMQ_RECONNECT_STOP, condition); }
+    /// Closing does not wait for what can never be sent.
+    void expect_an_end()
+    {
+        socket_.close();
+        context_.term();
+    }
+    void expect_zmq_disconnect_to_give_up(const std::string& address)
+    {
+        stop_when(ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
+        socket_.connect(address);
+        socket_.send("given up with the endpoint");
+        socket_.disconnect(address);
+        // With the default linger time of this fixture the context would otherwise wait for ever.
+        expect_an_end();
+    }
 
     test_context context_;
     test_socket socket_{context_, ZMQ_PUSH};
 };
+
+/// Of ipc: nobody listens there any more, but the file is left.
+std::string left_over_file()
+{
+    return raw_listener(transport::ipc).endpoint();
+}
 
 TEST_F(ReconnectStop, after_a_refused_connection)
 {
@@ -41,38 +62,72 @@ TEST_F(ReconnectStop, after_a_refused_connection)
     test_socket late(context_, ZMQ_PULL);
     late.bind(address);
     EXPECT_FALSE(late.readable(100ms));
-    // Closing does not wait for what can never be sent.
-    socket_.close();
     other.close();
     late.close();
-    context_.term();
+    expect_an_end();
 }
 
-TEST_F(ReconnectStop, not_after_other_failures_than_those_named)
+TEST_F(ReconnectStop, after_zmq_disconnect)
+{
+    expect_zmq_disconnect_to_give_up(known_address(transport::tcp));
+}
+
+class ZlinkOnlyIpcReconnectStop : public ReconnectStop {};
+
+TEST_F(ZlinkOnlyIpcReconnectStop, after_zmq_disconnect)
+{
+    expect_zmq_disconnect_to_give_up(known_address(transport::ipc));
+}
+
+TEST_F(ZlinkOnlyIpcReconnectStop, after_a_refused_connection)
+{
+    const std::string address = left_over_file();
+    stop_when(ZMQ_RECONNECT_STOP_CONN_REFUSED);
+    {
+        listening_post post(context_, socket_, ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED);
+        socket_.connect(address);
+        post.expect(ZMQ_EVENT_CLOSED);
+        EXPECT_TRUE(post.quiet());
+    }
+    EXPECT_TRUE(socket_.try_send("never delivered"));
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_FALSE(late.readable(100ms));
+    late.close();
+    expect_an_end();
+}
+
+class ReconnectStopOver : public ReconnectStop, public ::testing::WithParamInterface<transport> {};
+
+TEST_P(ReconnectStopOver, not_after_other_failures_than_those_named)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED | ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
-    const std::string address = known_address(transport::tcp);
+    const std::string address =
+        GetParam() == transport::ipc ? left_over_file() : known_address(GetParam());
+    listening_post post(context_, socket_, ZMQ_EVENT_CLOSED | ZMQ_EVENT_CONNECT_RETRIED);
     socket_.connect(address);
+    post.expect(ZMQ_EVENT_CLOSED);
+    post.expect(ZMQ_EVENT_CONNECT_RETRIED);
     socket_.send("delivered late");
     test_socket late(context_, ZMQ_PULL);
     late.bind(address);
     EXPECT_EQ("delivered late", late.recv());
 }
 
-TEST_F(ReconnectStop, after_a_failed_handshake)
+TEST_P(ReconnectStopOver, after_a_failed_handshake)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
-    const raw_listener listener;
+    const raw_listener listener(GetParam());
     socket_.connect(listener.endpoint());
     ASSERT_TRUE(listener.try_accept()); // and closed at once
     EXPECT_FALSE(listener.try_accept(100ms));
 }
 
-TEST_F(ReconnectStop, after_a_handshake_that_took_too_long)
+TEST_P(ReconnectStopOver, after_a_handshake_that_took_too_long)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
     socket_.set(ZMQ_HANDSHAKE_IVL, 20);
-    const raw_listener listener;
+    const raw_listener listener(GetParam());
     socket_.connect(listener.endpoint());
     const auto silent = listener.try_accept();
     ASSERT_TRUE(silent);
@@ -81,10 +136,18 @@ TEST_F(ReconnectStop, after_a_handshake_that_took_too_long)
     EXPECT_FALSE(listener.try_accept(100ms));
 }
 
-TEST_F(ReconnectStop, a_lost_connection_is_no_failed_handshake)
+TEST_P(ReconnectStopOver, without_it_a_failed_handshake_is_tried_again)
+{
+    const raw_listener listener(GetParam());
+    socket_.connect(listener.endpoint());
+    for (int round = 0; round < 3; ++round)
+        ASSERT_TRUE(listener.try_accept());
+}
+
+TEST_P(ReconnectStopOver, a_lost_connection_is_no_failed_handshake)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
-    const std::string address = known_address(transport::tcp);
+    const std::string address = known_address(GetParam());
     socket_.connect(address);
     for (int round = 0; round < 2; ++round) {
         test_socket sink(context_, ZMQ_PULL);
@@ -97,17 +160,18 @@ TEST_F(ReconnectStop, a_lost_connection_is_no_failed_handshake)
     socket_.set(ZMQ_LINGER, 0);
 }
 
-TEST_F(ReconnectStop, after_zmq_disconnect)
+TEST_P(ReconnectStopOver, without_it_zmq_disconnect_lingers)
 {
-    stop_when(ZMQ_RECONNECT_STOP_AFTER_DISCONNECT);
-    const std::string address = known_address(transport::tcp);
+    const std::string address = known_address(GetParam());
     socket_.connect(address);
-    socket_.send("given up with the endpoint");
+    socket_.send("still delivered");
     socket_.disconnect(address);
-    // With the default linger time of this fixture the context would otherwise wait for ever.
-    socket_.close();
-    context_.term();
+    test_socket late(context_, ZMQ_PULL);
+    late.bind(address);
+    EXPECT_EQ("still delivered", late.recv());
 }
+
+ZLINK_WIRE_TRANSPORTS(ReconnectStopOver);
 
 TEST_F(ReconnectStop, after_zmq_disconnect_only_if_that_was_wanted_at_the_connect)
 {
@@ -180,17 +244,6 @@ TEST_F(ReconnectStop, zmq_disconnect_still_finishes_what_is_connected)
     socket_.disconnect(address);
     for (int index = 0; index < 100; ++index)
         EXPECT_EQ(std::to_string(index), sink.recv());
-}
-
-TEST_F(ReconnectStop, without_it_zmq_disconnect_lingers)
-{
-    const std::string address = known_address(transport::tcp);
-    socket_.connect(address);
-    socket_.send("still delivered");
-    socket_.disconnect(address);
-    test_socket late(context_, ZMQ_PULL);
-    late.bind(address);
-    EXPECT_EQ("still delivered", late.recv());
 }
 
 /// The times between the attempts to connect to a listener that hangs up.

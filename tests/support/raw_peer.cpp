@@ -43,6 +43,14 @@ sockaddr_in loopback(std::uint16_t port)
     return address;
 }
 
+sockaddr_un file_of(const std::string& endpoint)
+{
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    endpoint.copy(address.sun_path, sizeof address.sun_path - 1, 6);
+    return address;
+}
+
 } // namespace
 
 std::optional<raw_peer> raw_peer::try_to(const std::string& endpoint)
@@ -55,9 +63,7 @@ std::optional<raw_peer> raw_peer::try_to(const std::string& endpoint)
         const sockaddr_in address = loopback(static_cast<std::uint16_t>(port));
         result = ::connect(made.fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     } else {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        endpoint.copy(address.sun_path, sizeof address.sun_path - 1, 6);
+        const sockaddr_un address = file_of(endpoint);
         result = ::connect(made.fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     }
     if (result != 0)
@@ -144,8 +150,29 @@ void raw_peer::abort()
     close();
 }
 
-raw_listener::raw_listener(int backlog) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+raw_listener::raw_listener(int backlog)
 {
+    listen_on_port(backlog);
+}
+
+raw_listener::raw_listener(transport kind)
+{
+    constexpr int backlog = 100;
+    if (kind == transport::tcp) {
+        listen_on_port(backlog);
+        return;
+    }
+    file_ = known_address(transport::ipc);
+    fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const sockaddr_un address = file_of(file_);
+    if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(fd_, backlog) != 0)
+        fail("listen");
+}
+
+void raw_listener::listen_on_port(int backlog)
+{
+    fd_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address = loopback(0);
     socklen_t bytes = sizeof address;
     if (::bind(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||

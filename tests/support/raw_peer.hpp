@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "support/endpoint.hpp"
 #include "support/wait.hpp"
 
 namespace zlink::test {
@@ -49,10 +50,12 @@ private:
     int fd_ = -1;
 };
 
-/// Listens on a port of 127.0.0.1 of its own.
+/// Listens on a port of 127.0.0.1 of its own, or at a file, which it leaves behind.
 class raw_listener {
 public:
     explicit raw_listener(int backlog = 100);
+    /// tcp or ipc.
+    explicit raw_listener(transport kind);
     ~raw_listener();
     raw_listener(const raw_listener&) = delete;
     raw_listener& operator=(const raw_listener&) = delete;
@@ -60,7 +63,7 @@ public:
     int port() const { return port_; }
     std::string host_port() const { return "127.0.0.1:" + std::to_string(port_); }
     /// As zmq_connect takes it.
-    std::string endpoint() const { return "tcp://" + host_port(); }
+    std::string endpoint() const { return file_.empty() ? "tcp://" + host_port() : file_; }
     raw_peer accept() const;
     /// The next connection, if one comes within `window`.
     std::optional<raw_peer> try_accept(std::chrono::milliseconds window = patience) const;
@@ -68,8 +71,11 @@ public:
     bool has_caller(std::chrono::milliseconds window) const;
 
 private:
+    void listen_on_port(int backlog);
+
     int fd_ = -1;
     int port_ = 0;
+    std::string file_; ///< endpoint of ipc
 };
 
 } // namespace zlink::test
