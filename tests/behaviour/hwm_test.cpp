@@ -224,50 +224,50 @@ int send_in_time(test_socket& socket, int count)
     return sent;
 }
 
+/// A sender and a receiver, one of which has connected before the other bound the name.
+struct early_pair {
+    early_pair(const std::pair<int, int>& marks, bool sender_connects)
+    {
+        sender.set(ZMQ_SNDHWM, marks.first);
+        receiver.set(ZMQ_RCVHWM, marks.second);
+        (sender_connects ? sender : receiver).connect("inproc://later");
+        (sender_connects ? receiver : sender).bind("inproc://later");
+    }
+
+    test_context context;
+    test_socket sender{context, ZMQ_PUSH};
+    test_socket receiver{context, ZMQ_PULL};
+};
+
+const std::pair<int, int> limited_marks[] = {{1, 1}, {5, 3}, {3, 5}, {100, 1000}};
+
 TEST(InprocHwm, is_the_sum_as_well_if_the_sender_connects_before_the_name_is_bound)
 {
-    for (const auto& [send_hwm, receive_hwm] : {std::pair{1, 1}, {5, 3}, {3, 5}, {100, 1000}}) {
-        test_context context;
-        test_socket sender(context, ZMQ_PUSH);
-        test_socket receiver(context, ZMQ_PULL);
-        sender.set(ZMQ_SNDHWM, send_hwm);
-        receiver.set(ZMQ_RCVHWM, receive_hwm);
-        sender.connect("inproc://later");
-        receiver.bind("inproc://later");
-        EXPECT_EQ(send_hwm + receive_hwm, send_in_time(sender, send_hwm + receive_hwm));
-        EXPECT_FALSE(sender.try_send("x"));
+    for (const auto& marks : limited_marks) {
+        early_pair pair(marks, true);
+        const int sum = marks.first + marks.second;
+        EXPECT_EQ(sum, send_in_time(pair.sender, sum));
+        EXPECT_FALSE(pair.sender.try_send("x"));
     }
 }
 
 TEST(InprocHwm, is_the_sum_as_well_if_the_receiver_connects_before_the_name_is_bound)
 {
-    for (const auto& [send_hwm, receive_hwm] : {std::pair{1, 1}, {5, 3}, {3, 5}, {100, 1000}}) {
-        test_context context;
-        test_socket sender(context, ZMQ_PUSH);
-        test_socket receiver(context, ZMQ_PULL);
-        sender.set(ZMQ_SNDHWM, send_hwm);
-        receiver.set(ZMQ_RCVHWM, receive_hwm);
-        receiver.connect("inproc://later");
-        sender.bind("inproc://later");
-        ASSERT_TRUE(sender.writable());
-        EXPECT_EQ(send_hwm + receive_hwm, sender.send_until_full("x", 5000));
+    for (const auto& marks : limited_marks) {
+        early_pair pair(marks, false);
+        ASSERT_TRUE(pair.sender.writable());
+        EXPECT_EQ(marks.first + marks.second, pair.sender.send_until_full("x", 5000));
     }
 }
 
 TEST(InprocHwm, is_unlimited_if_one_side_is_and_connects_before_the_name_is_bound)
 {
     constexpr int many = 5000;
-    for (const auto& [send_hwm, receive_hwm] : {std::pair{0, 1}, {1, 0}, {0, 0}})
+    for (const auto& marks : {std::pair{0, 1}, {1, 0}, {0, 0}})
         for (const bool sender_connects : {true, false}) {
-            SCOPED_TRACE(std::to_string(send_hwm) + " " + std::to_string(receive_hwm));
-            test_context context;
-            test_socket sender(context, ZMQ_PUSH);
-            test_socket receiver(context, ZMQ_PULL);
-            sender.set(ZMQ_SNDHWM, send_hwm);
-            receiver.set(ZMQ_RCVHWM, receive_hwm);
-            (sender_connects ? sender : receiver).connect("inproc://later");
-            (sender_connects ? receiver : sender).bind("inproc://later");
-            ASSERT_EQ(many, send_in_time(sender, many));
+            SCOPED_TRACE(std::to_string(marks.first) + " " + std::to_string(marks.second));
+            early_pair pair(marks, sender_connects);
+            ASSERT_EQ(many, send_in_time(pair.sender, many));
         }
 }
 
