@@ -2,6 +2,7 @@
 #include "base/buffer.hpp"
 
 #include "base/rotation.hpp"
+#include "base/thread_own.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <pthread.h>
 #include <thread>
 #include <utility>
 
@@ -195,65 +195,7 @@ private:
     buffer* free_[small_class_count] = {};
 };
 
-// A pointer for each thread that lies beside those of the C library. Other thread_local variables
-// of a library that was opened late get their memory when a thread uses them first, and if there is
-// none, the process ends.
-#ifdef __GLIBC__
-[[gnu::tls_model("initial-exec")]] constinit thread_local thread_blocks* blocks_of_thread = nullptr;
-#endif
-
-/// Where each thread finds its own blocks. A thread that has none, for want of memory, or before
-/// this was made or after its end, keeps nothing.
-class own_blocks {
-public:
-    own_blocks() noexcept { usable = ::pthread_key_create(&key, destroy) == 0; }
-    ~own_blocks()
-    {
-        // The library may be about to go; what other threads keep goes with them, or never.
-        if (usable.exchange(false))
-            ::pthread_key_delete(key);
-    }
-
-    static thread_blocks* find() noexcept
-    {
-#ifdef __GLIBC__
-        return blocks_of_thread;
-#else
-        return usable.load(std::memory_order_relaxed)
-                   ? static_cast<thread_blocks*>(::pthread_getspecific(key))
-                   : nullptr;
-#endif
-    }
-    static thread_blocks* make() noexcept
-    {
-        if (!usable)
-            return nullptr;
-        auto* const made = new (std::nothrow) thread_blocks;
-        if (::pthread_setspecific(key, made) == 0) {
-            remember(made);
-            return made;
-        }
-        delete made;
-        return nullptr;
-    }
-
-private:
-    // At the end of the thread. It may still make others, which come here in turn.
-    static void destroy(void* blocks) noexcept
-    {
-        remember(nullptr);
-        delete static_cast<thread_blocks*>(blocks);
-    }
-    static void remember([[maybe_unused]] thread_blocks* blocks) noexcept
-    {
-#ifdef __GLIBC__
-        blocks_of_thread = blocks;
-#endif
-    }
-
-    static inline std::atomic<bool> usable{false};
-    static inline pthread_key_t key{};
-};
+using own_blocks = thread_own<thread_blocks>;
 const own_blocks keep_own_blocks;
 
 using rotating_blocks = rotation<buffer, most_rotating_bytes / rotating_capacity_bytes>;

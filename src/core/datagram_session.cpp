@@ -5,9 +5,7 @@
 #include "engine/socket_types.hpp"
 
 #include <array>
-#include <boost/asio/post.hpp>
 #include <cerrno>
-#include <future>
 
 namespace zlink::core {
 namespace {
@@ -73,27 +71,42 @@ std::shared_ptr<pipe_end> datagram_session::make_pipe()
     return socket_end_;
 }
 
-void datagram_session::post(void (datagram_session::*action)())
+void datagram_session::ask(request what) noexcept
 {
-    boost::asio::post(io_, [self = shared_from_this(), action] { ((*self).*action)(); });
+    thread_.ask(*this, static_cast<unsigned>(what), shared_from_this());
 }
 
-void datagram_session::start()
+void datagram_session::do_request(unsigned number)
 {
-    post(&datagram_session::send);
+    switch (static_cast<request>(number)) {
+    case request::send:
+        return send();
+    case request::receive:
+        return receive();
+    case request::close:
+        return begin_close(linger_ms_.load(std::memory_order_relaxed));
+    case request::settle:
+        settled_.store(true);
+        return settled_.notify_all();
+    }
+}
+
+void datagram_session::start() noexcept
+{
+    ask(request::send);
     if (role_ == endpoint_role::bound)
-        post(&datagram_session::receive);
+        ask(request::receive);
 }
 
 pipe_peer::wake_result datagram_session::on_readable() noexcept
 {
-    post(&datagram_session::send);
+    ask(request::send);
     return {};
 }
 
 void datagram_session::on_writable() noexcept
 {
-    post(&datagram_session::receive);
+    ask(request::receive);
 }
 
 // --- sending -----------------------------------------------------------------------------------
@@ -110,7 +123,7 @@ void datagram_session::send()
             return;
         }
     }
-    post(&datagram_session::send);
+    ask(request::send);
 }
 
 // Takes one part from the pipe. False if there is none, or if the system takes no datagram now.
@@ -174,7 +187,7 @@ void datagram_session::receive()
         if (!got.truncated)
             deliver(got);
     }
-    post(&datagram_session::receive);
+    ask(request::receive);
 }
 
 void datagram_session::deliver(const transport::datagram& got)
@@ -217,8 +230,8 @@ void datagram_session::wait(transport::direction which)
 
 void datagram_session::on_closed(int linger_ms) noexcept
 {
-    boost::asio::post(io_,
-                      [self = shared_from_this(), linger_ms] { self->begin_close(linger_ms); });
+    linger_ms_.store(linger_ms, std::memory_order_relaxed);
+    ask(request::close);
 }
 
 void datagram_session::begin_close(int linger_ms)
@@ -239,11 +252,10 @@ void datagram_session::begin_close(int linger_ms)
     });
 }
 
-void datagram_session::settle()
+void datagram_session::settle() noexcept
 {
-    std::promise<void> done;
-    boost::asio::post(io_, [&done] { done.set_value(); }); // after begin_close()
-    done.get_future().wait();
+    ask(request::settle); // after begin_close()
+    settled_.wait(false);
 }
 
 void datagram_session::finish()

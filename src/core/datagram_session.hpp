@@ -7,6 +7,7 @@
 #include "runtime/io_thread.hpp"
 #include "transport/datagram.hpp"
 
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
@@ -32,9 +33,10 @@ std::optional<datagram_head> datagram_head_for(int socket_type, endpoint_role ro
 /// system is dropped; so is what comes and makes no sense. While the pipe is full nothing is read.
 ///
 /// Thread safety: everything belongs to its I/O thread, except the constructor, start(), settle()
-/// and the pipe_peer functions, which the socket's thread calls and which post there.
+/// and the pipe_peer functions, which the socket's thread calls and which ask that thread.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class datagram_session final : public pipe_peer,
+                               public runtime::resident,
                                public std::enable_shared_from_this<datagram_session> {
 public:
     datagram_session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
@@ -43,17 +45,24 @@ public:
 
     /// The socket's end of the pipe, for the socket to adopt before start().
     std::shared_ptr<pipe_end> make_pipe();
-    void start();
+    void start() noexcept;
     /// After the pipe was closed: waits until the address is free again, or as long as it takes to
     /// find that the system does not take what is still to be sent.
-    void settle();
+    void settle() noexcept;
 
     // pipe_peer: the socket's thread
     wake_result on_readable() noexcept override;
     void on_writable() noexcept override;
     void on_closed(int linger_ms) noexcept override;
 
+    // runtime::resident
+    void do_request(unsigned number) override;
+
 private:
+    /// What is asked of the I/O thread, by it or another; done in this order.
+    enum class request : unsigned { send, receive, close, settle };
+
+    void ask(request what) noexcept;
     void send();
     bool send_next();
     int send_message(const frame& body);
@@ -63,7 +72,6 @@ private:
     void wait(transport::direction which);
     void begin_close(int linger_ms);
     void finish();
-    void post(void (datagram_session::*action)());
 
     runtime::io_thread& thread_;
     boost::asio::io_context& io_;
@@ -78,6 +86,8 @@ private:
     std::string next_head_;         ///< of the message whose body comes next in the pipe
     bool has_next_head_ = false;
     std::optional<boost::asio::steady_timer> linger_;
+    std::atomic<int> linger_ms_{-1};   ///< what on_closed() was told
+    std::atomic<bool> settled_{false}; ///< settle() waits for it
     bool waiting_to_read_ = false;
     bool waiting_to_write_ = false;
     bool closing_ = false;

@@ -2,8 +2,6 @@
 #include "core/listener.hpp"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <future>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -30,9 +28,19 @@ listener::listener(runtime::io_pool& pool, runtime::io_thread& thread,
     ++thread_.load();
 }
 
-void listener::start()
+void listener::ask(request what) noexcept
 {
-    boost::asio::post(thread_.context(), [self = shared_from_this()] { self->accept(); });
+    thread_.ask(*this, static_cast<unsigned>(what), shared_from_this());
+}
+
+void listener::do_request(unsigned number)
+{
+    switch (static_cast<request>(number)) {
+    case request::accept:
+        return accept();
+    case request::end:
+        return end();
+    }
 }
 
 void listener::accept()
@@ -80,15 +88,10 @@ void listener::accepted(runtime::io_thread& target, const transport::error_code&
     accept();
 }
 
-void listener::close()
+void listener::close() noexcept
 {
-    // The address must be free when zmq_unbind returns.
-    std::promise<void> done;
-    boost::asio::post(thread_.context(), [self = shared_from_this(), &done] {
-        self->end();
-        done.set_value();
-    });
-    done.get_future().wait();
+    ask(request::end);
+    ended_.wait(false); // the address must be free when zmq_unbind returns
 }
 
 void listener::end()
@@ -108,6 +111,8 @@ void listener::end()
             live->close_unless_linked();
     sessions_.clear();
     link_.reset();
+    ended_.store(true);
+    ended_.notify_all();
 }
 
 } // namespace zlink::core

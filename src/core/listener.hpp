@@ -5,6 +5,7 @@
 #include "runtime/io_thread.hpp"
 #include "transport/scheme.hpp"
 
+#include <atomic>
 #include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <optional>
@@ -15,18 +16,24 @@ namespace zlink::core {
 
 /// Accepts connections on one bound endpoint and starts a session for each.
 /// Thread safety: start() and close() in any thread, the rest in its I/O thread.
-class listener : public std::enable_shared_from_this<listener> {
+class listener final : public runtime::resident, public std::enable_shared_from_this<listener> {
 public:
     listener(runtime::io_pool& pool, runtime::io_thread& thread, std::shared_ptr<socket_link> link,
              std::shared_ptr<const socket_options> options,
              std::unique_ptr<transport::acceptor> acceptor);
 
     const std::string& endpoint() const noexcept { return endpoint_; }
-    void start();
+    void start() noexcept { ask(request::accept); }
     /// Stops listening before it returns; connections in handshake are given up.
-    void close();
+    void close() noexcept;
+
+    // runtime::resident
+    void do_request(unsigned number) override;
 
 private:
+    enum class request : unsigned { accept, end };
+
+    void ask(request what) noexcept;
     void accept();
     void accepted(runtime::io_thread& target, const transport::error_code& error,
                   std::unique_ptr<transport::stream> stream);
@@ -42,6 +49,7 @@ private:
     std::vector<std::weak_ptr<session>> sessions_;
     std::size_t sessions_until_look_ = 0; ///< with so many, those that have ended are dropped
     bool closed_ = false;
+    std::atomic<bool> ended_{false}; ///< close() waits for it
 };
 
 } // namespace zlink::core

@@ -304,6 +304,7 @@ public:
     bool made_by_call = false;   ///< within zmq_connect
     bool is_inproc = false;
     bool last_words_follow = false; ///< between `leaving` and `closed`
+    bool dropped = false;           ///< the socket is to close it
     bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
     std::string endpoint;          ///< as given to connect or bind
     bool takes_all_groups = false; ///< of a RADIO: the peer joins none and is sent every message

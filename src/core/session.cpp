@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session.hpp"
 
+#include "base/thread_own.hpp"
 #include "core/conflation.hpp"
 #include "core/notices.hpp"
 #include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
-#include <boost/asio/post.hpp>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -99,14 +99,43 @@ std::shared_ptr<pipe_end> session::make_pipe()
     return socket_end_;
 }
 
-void session::post(void (session::*action)())
+void session::ask(request what) noexcept
 {
-    boost::asio::post(io_, [self = shared_from_this(), action] { ((*self).*action)(); });
+    thread_.ask(*this, static_cast<unsigned>(what), shared_from_this());
 }
 
-void session::start()
+void session::do_request(unsigned number)
 {
-    post(&session::begin);
+    switch (static_cast<request>(number)) {
+    case request::begin:
+        return begin();
+    case request::stop_reconnecting:
+        return stop_reconnecting();
+    case request::begin_collecting:
+        return begin_collecting();
+    case request::lend_reading:
+        return lend_reading();
+    case request::watch_reading:
+        return watch_reading();
+    case request::read:
+        return read();
+    case request::tell_of_room:
+        if (in_traffic_)
+            socket_end_->notify(pipe_end::writable);
+        return;
+    case request::drain:
+        return drain();
+    case request::read_rest:
+        return read_rest();
+    case request::close_unless_linked:
+        if (!channels_)
+            finish();
+        return;
+    case request::close_after_output:
+        return close_after_output();
+    case request::close:
+        return begin_close(linger_ms_.load(std::memory_order_relaxed));
+    }
 }
 
 void session::begin()
@@ -277,14 +306,14 @@ pipe_peer::wake_result session::on_readable() noexcept
     case write_pace::way::at_once:
         break;
     case write_pace::way::hand_over:
-        thread_.hand_over(*this, shared_from_this());
+        ask(request::drain);
         return {.handed_over = true};
     case write_pace::way::in_batches:
         if (!options_->conflate && writer().begin_duty()) {
             leave_for_batch();
             return {.deferred = true};
         }
-        post(&session::drain);
+        ask(request::drain);
         return {};
     }
     const wake_result result = after_direct(writer().drain_directly(stalls()));
@@ -302,7 +331,7 @@ pipe_peer::wake_result session::on_backlog() noexcept
 {
     const auto outcome = writer().relieve(stalls());
     if (outcome.state != engine::outbound::status::idle)
-        post(&session::drain);
+        ask(request::drain);
     return {.has_room = outcome.wake_producer};
 }
 
@@ -328,7 +357,7 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
         [[fallthrough]];
     case status::blocked:
     case status::failed:
-        post(&session::drain);
+        ask(request::drain);
         break;
     case status::left: // only to this thread
         break;
@@ -341,23 +370,26 @@ namespace {
 
 // The connection for which this thread has begun to gather messages last. Its socket may belong to
 // another thread by now.
-thread_local std::weak_ptr<session> batch_of_this_thread;
+using batch_of_thread = base::thread_own<std::weak_ptr<session>>;
+const batch_of_thread keep_batch_of_thread;
 
 } // namespace
 
 void session::leave_for_batch() noexcept
 {
-    batch_of_this_thread = weak_from_this();
-    post(&session::begin_collecting);
+    if (auto* const batch = batch_of_thread::find_or_make()) // else it is left to the I/O thread
+        *batch = weak_from_this();
+    ask(request::begin_collecting);
 }
 
 void session::write_what_this_thread_left() noexcept
 {
-    if (batch_of_this_thread.expired())
+    auto* const batch = batch_of_thread::find();
+    if (!batch || batch->expired())
         return;
-    const auto last = batch_of_this_thread.lock();
+    const auto last = batch->lock();
     if (!last || !last->write_what_is_left())
-        batch_of_this_thread.reset();
+        batch->reset();
 }
 
 // False if there is nothing to look after any more.
@@ -367,11 +399,10 @@ bool session::write_what_is_left() noexcept
     bool goes_on = false;
     writer().collect_at_once([&](engine::outbound::outcome outcome) {
         goes_on = outcome.state == status::written;
-        if (outcome.wake_producer || !(goes_on || outcome.state == status::idle))
-            boost::asio::post(io_, [self = shared_from_this(), outcome] {
-                if (self->in_traffic_)
-                    self->handle(outcome);
-            });
+        if (outcome.wake_producer)
+            ask(request::tell_of_room);
+        if (!(goes_on || outcome.state == status::idle))
+            ask(request::drain);
     });
     return goes_on;
 }
@@ -414,10 +445,10 @@ void session::on_writable() noexcept
     case reading_lease::request::none:
         break;
     case reading_lease::request::read:
-        post(&session::read);
+        ask(request::read);
         break;
     case reading_lease::request::watch:
-        post(&session::watch_reading);
+        ask(request::watch_reading);
         break;
     }
 }
@@ -425,21 +456,21 @@ void session::on_writable() noexcept
 void session::ask_for_reading() noexcept
 {
     if (reading_.ask())
-        post(&session::lend_reading);
+        ask(request::lend_reading);
 }
 
 pipe_peer::lent_read session::read_lent(std::span<std::byte> memory) noexcept
 {
     const auto step = reading_.read_lent(memory);
     if (step.ended)
-        post(&session::read);
+        ask(request::read);
     return step.read;
 }
 
 void session::return_reading() noexcept
 {
     if (reading_.give_back())
-        post(&session::read);
+        ask(request::read);
 }
 
 void session::lend_reading()
@@ -487,7 +518,7 @@ void session::handle(engine::outbound::outcome outcome)
         wait(transport::direction::write);
         break;
     case status::pending:
-        post(&session::drain);
+        ask(request::drain);
         break;
     case status::failed:
         if (closing_) {
@@ -497,7 +528,7 @@ void session::handle(engine::outbound::outcome outcome)
         // What has come is read, but not from here: this may be in the middle of reading.
         out_->detach();
         cut_off_ = true;
-        post(&session::read_rest);
+        ask(request::read_rest);
         break;
     case status::idle:
     case status::written:
@@ -559,7 +590,7 @@ void session::read()
             return wait(transport::direction::read);
         }
     }
-    post(&session::read);
+    ask(request::read);
 }
 
 // Nothing can be written any more, but the kernel may hold what the peer has sent before it left.
@@ -675,7 +706,7 @@ void session::listen_while_closing()
             return lost(loss::connection);
         heartbeat_.received();
     }
-    post(&session::read);
+    ask(request::read);
 }
 
 // --- ends --------------------------------------------------------------------------------------
@@ -742,31 +773,25 @@ void session::give_up()
         finish();
 }
 
-void session::stop_if_disconnected()
+void session::stop_if_disconnected() noexcept
 {
-    if (!(options_->reconnect_stop & ZMQ_RECONNECT_STOP_AFTER_DISCONNECT))
+    if (options_->reconnect_stop & ZMQ_RECONNECT_STOP_AFTER_DISCONNECT)
+        ask(request::stop_reconnecting);
+}
+
+void session::stop_reconnecting()
+{
+    may_reconnect_ = false;
+    if (finished_ || stream_)
         return;
-    boost::asio::post(io_, [self = shared_from_this()] {
-        self->may_reconnect_ = false;
-        if (self->finished_ || self->stream_)
-            return;
-        self->dialer_->stop();
-        self->give_up();
-    });
+    dialer_->stop();
+    give_up();
 }
 
-void session::close(int linger_ms)
+void session::close(int linger_ms) noexcept
 {
-    boost::asio::post(io_,
-                      [self = shared_from_this(), linger_ms] { self->begin_close(linger_ms); });
-}
-
-void session::close_unless_linked()
-{
-    boost::asio::post(io_, [self = shared_from_this()] {
-        if (!self->channels_)
-            self->finish();
-    });
+    linger_ms_.store(linger_ms, std::memory_order_relaxed);
+    ask(request::close);
 }
 
 void session::begin_close(int linger_ms)

@@ -33,11 +33,11 @@ namespace zlink::core {
 /// Thread safety: everything belongs to the session's I/O thread, except the constructor, start(),
 /// close(), and the pipe_peer functions, which the socket's thread calls; of those only the writing
 /// (engine::outbound guards it) and the reading that the I/O thread has offered or lent
-/// (reading_lease guards it) touch the connection; the rest is posted to the I/O thread.
+/// (reading_lease guards it) touch the connection; for the rest the I/O thread is asked.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
                       public engine::inbound::command_handler,
-                      public runtime::errand,
+                      public runtime::resident,
                       public std::enable_shared_from_this<session> {
 public:
     /// For a connection that was accepted.
@@ -53,16 +53,16 @@ public:
     /// Creates the pipe before there is a connection (IMMEDIATE=0); before start().
     std::shared_ptr<pipe_end> make_pipe();
     /// Any thread: begins.
-    void start();
+    void start() noexcept { ask(request::begin); }
     /// Any thread: the socket wants no more of it. See pipe_peer::on_closed.
-    void close(int linger_ms);
+    void close(int linger_ms) noexcept;
 
     /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
-    void stop_if_disconnected();
+    void stop_if_disconnected() noexcept;
 
     /// Any thread: gives up if the handshake is not done; a pipe that was handed to the socket is
     /// the socket's to close.
-    void close_unless_linked();
+    void close_unless_linked() noexcept { ask(request::close_unless_linked); }
 
     /// Any thread that is going to wait: what it has left for a batch last, through whatever socket,
     /// is written. The answer to that may be what it waits for.
@@ -78,12 +78,12 @@ public:
     lent_read read_lent(std::span<std::byte> memory) noexcept override;
     void withdraw_memory() noexcept override { reading_.withdraw_memory(); }
     void return_reading() noexcept override;
-    void on_output_ended() noexcept override { post(&session::close_after_output); }
+    void on_output_ended() noexcept override { ask(request::close_after_output); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     passed_by write_through(const iovec (&message)[2]) noexcept override;
 
-    // runtime::errand
-    void run() override { drain(); }
+    // runtime::resident
+    void do_request(unsigned number) override;
 
     // engine::inbound::command_handler
     void on_command(std::span<const std::byte> body) override;
@@ -92,6 +92,21 @@ private:
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, std::string endpoint, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
+    /// What is asked of the I/O thread, by it or another; done in this order.
+    enum class request : unsigned {
+        begin,
+        stop_reconnecting,
+        begin_collecting,
+        lend_reading,
+        watch_reading,
+        read,
+        tell_of_room,
+        drain,
+        read_rest,
+        close_unless_linked,
+        close_after_output,
+        close
+    };
     /// For the stream, in one direction.
     struct pending_wait {
         bool pending = false;
@@ -139,11 +154,12 @@ private:
     void report(std::uint64_t event, int value);
     void give_up();
     engine::outbound& writer() noexcept { return *writer_.load(std::memory_order_acquire); }
+    void stop_reconnecting();
     void begin_close(int linger_ms);
     void close_after_output();
     void finish_if_drained();
     void finish();
-    void post(void (session::*action)());
+    void ask(request what) noexcept;
 
     runtime::io_thread& thread_;
     boost::asio::io_context& io_;
@@ -182,6 +198,7 @@ private:
     // the end
     std::optional<boost::asio::steady_timer> linger_timer_;
     delivery_wait delivery_;
+    std::atomic<int> linger_ms_{-1}; ///< what close() was told
     bool may_reconnect_ = true; ///< while it has not been told otherwise
     bool given_up_ = false;     ///< no connection will be made again
     bool closing_ = false;

@@ -442,8 +442,11 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
 void socket::adopt(std::shared_ptr<pipe_end> pipe)
 {
     forget_shortcuts();
-    if (free_numbers_.capacity() <= pipes_.size()) // giving a number back must not need memory
+    // Giving a number back and dropping a pipe must not need memory.
+    if (free_numbers_.capacity() <= pipes_.size())
         free_numbers_.reserve(2 * pipes_.size() + 1);
+    if (dropped_.capacity() <= pipes_.size() + dropped_.size())
+        dropped_.reserve(2 * (pipes_.size() + dropped_.size()) + 1);
     if (free_numbers_.empty()) {
         pipe->number = static_cast<std::uint32_t>(pipes_.size());
         pipes_.push_back(pipe);

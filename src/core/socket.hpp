@@ -210,8 +210,8 @@ public:
     const socket_options& options() const noexcept override { return options_; }
     void drop(pipe_end& pipe) override
     {
-        if (!pipe.last_words_follow)
-            dropped_.push_back(pipe.shared_from_this());
+        if (!pipe.last_words_follow && !std::exchange(pipe.dropped, true))
+            dropped_.push_back(pipe.shared_from_this()); // adopt() has made room
     }
     void ignore_arrivals(pipe_end& pipe) override;
 

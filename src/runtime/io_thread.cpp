@@ -2,6 +2,8 @@
 #include "runtime/io_thread.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <boost/asio/bind_allocator.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
 #include <sched.h>
@@ -11,8 +13,8 @@ namespace zlink::runtime {
 
 namespace {
 
-// So many errands before others on the I/O thread are served.
-constexpr int errands_per_turn = 64;
+// So many residents before others on the I/O thread are served.
+constexpr int residents_per_turn = 64;
 
 // What the system refuses is left as it is: these are wishes.
 void pin(const thread_settings& settings)
@@ -50,7 +52,7 @@ void schedule(const thread_settings& settings)
 io_thread::~io_thread()
 {
     stop();
-    while (errand* const left = next_errand())
+    while (resident* const left = next_asked())
         left->keep_alive_.reset(); // may be the end of it
 }
 
@@ -95,60 +97,67 @@ void io_thread::stop() noexcept
     running_ = false;
 }
 
-void io_thread::hand_over(errand& what, std::shared_ptr<void> owner)
+void io_thread::ask(resident& whom, unsigned number, std::shared_ptr<void> owner) noexcept
 {
-    // Who finds it queued has come before the thread takes the mark away, which is before it runs.
-    if (what.queued_.exchange(true, std::memory_order_acq_rel))
+    // Who finds it queued has come before the thread takes the requests away.
+    if (whom.requests_.fetch_or(std::uint32_t{1} << number, std::memory_order_acq_rel) != 0)
         return;
-    what.keep_alive_ = std::move(owner);
-    errand* newest = handed_over_.load(std::memory_order_relaxed);
+    whom.keep_alive_ = std::move(owner);
+    resident* newest = asked_.load(std::memory_order_relaxed);
     do
-        what.next_ = newest;
-    while (!handed_over_.compare_exchange_weak(newest, &what, std::memory_order_acq_rel,
-                                               std::memory_order_relaxed));
+        whom.next_ = newest;
+    while (!asked_.compare_exchange_weak(newest, &whom, std::memory_order_acq_rel,
+                                         std::memory_order_relaxed));
     if (!newest)
-        boost::asio::post(io_, [this] { run_errands(); });
+        come_soon();
 }
 
-// The next to be done; null if there is none.
-errand* io_thread::next_errand() noexcept
+void io_thread::come_soon() noexcept
+{
+    if (!called_.exchange(true, std::memory_order_acq_rel))
+        boost::asio::post(io_, boost::asio::bind_allocator(handler_allocator<std::byte>(room_),
+                                                           [this] { serve(); }));
+}
+
+// The next to be served; null if there is none.
+resident* io_thread::next_asked() noexcept
 {
     if (!taken_) {
-        errand* newest = handed_over_.exchange(nullptr, std::memory_order_acq_rel);
+        resident* newest = asked_.exchange(nullptr, std::memory_order_acq_rel);
         while (newest) {
-            errand* const older = newest->next_;
+            resident* const older = newest->next_;
             newest->next_ = taken_;
             taken_ = newest;
             newest = older;
         }
     }
-    errand* const next = taken_;
+    resident* const next = taken_;
     if (next)
         taken_ = next->next_;
     return next;
 }
 
-void io_thread::run_errands()
+// Those that have asked before it begins: who asks again meanwhile comes after all else there is to
+// do in this thread.
+void io_thread::serve()
 {
-    for (int done = 0; done < errands_per_turn; ++done) {
-        errand* const next = next_errand();
+    called_.exchange(false, std::memory_order_acq_rel); // Asio has given the room back
+    for (int served = 0; served < residents_per_turn && (served == 0 || taken_); ++served) {
+        resident* const next = next_asked();
         if (!next)
             return;
         const std::shared_ptr<void> owner = std::move(next->keep_alive_);
-        next->queued_.exchange(false, std::memory_order_acq_rel);
-        try {
-            next->run();
-        } catch (...) {
-            // As in run().
+        std::uint32_t requests = next->requests_.exchange(0, std::memory_order_acq_rel);
+        for (; requests != 0; requests &= requests - 1) {
+            try {
+                next->do_request(static_cast<unsigned>(std::countr_zero(requests)));
+            } catch (...) {
+                // As in run().
+            }
         }
     }
-    if (continuing_)
-        return;
-    boost::asio::post(io_, [this] {
-        continuing_ = false;
-        run_errands();
-    });
-    continuing_ = true;
+    if (taken_ || asked_.load(std::memory_order_acquire))
+        come_soon();
 }
 
 int io_pool::start(int threads, const thread_settings& settings)

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <pthread.h>
@@ -20,23 +21,24 @@ struct thread_settings {
     std::string name_prefix;
 };
 
-/// Something an I/O thread is asked to do again and again. It is queued at most once at a time.
-class errand {
+/// An object that lives in an I/O thread and that is asked for things, by any thread: see
+/// io_thread::ask(). What it can do is numbered, from 0 to 31.
+class resident {
 public:
-    virtual ~errand() = default;
-    /// In the I/O thread.
-    virtual void run() = 0;
+    virtual ~resident() = default;
+    /// In the I/O thread: does one thing.
+    virtual void do_request(unsigned number) = 0;
 
 protected:
-    errand() = default;
-    errand(const errand&) = delete;
-    errand& operator=(const errand&) = delete;
+    resident() = default;
+    resident(const resident&) = delete;
+    resident& operator=(const resident&) = delete;
 
 private:
     friend class io_thread;
-    errand* next_ = nullptr;
-    std::atomic<bool> queued_{false};
-    std::shared_ptr<void> keep_alive_; ///< while queued
+    resident* next_ = nullptr;
+    std::atomic<std::uint32_t> requests_{0}; ///< one bit for each; queued unless there are none
+    std::shared_ptr<void> keep_alive_;       ///< while queued
 };
 
 /// One thread running one I/O context. Objects belong to the thread of their I/O context.
@@ -54,24 +56,55 @@ public:
     void stop() noexcept;
 
     boost::asio::io_context& context() noexcept { return io_; }
-    /// Any thread: has `what` run soon, after all that the caller has done so far; `owner` keeps it
-    /// alive. The thread is woken once for all that is handed over until it comes to it.
-    void hand_over(errand& what, std::shared_ptr<void> owner);
+    /// Any thread: has `whom` do something soon, after all that the caller has done so far; once,
+    /// for all the times it is asked until then. What it was asked for together is done in the order
+    /// of the numbers. `owner` keeps it alive. Needs no memory, so it cannot fail. The thread is
+    /// woken once for all that is asked of its residents until it comes to it.
+    void ask(resident& whom, unsigned number, std::shared_ptr<void> owner) noexcept;
 
     /// Connections and listeners living here.
     std::atomic<int>& load() noexcept { return load_; }
 
 private:
     static void* run(void* self);
-    void run_errands();
-    errand* next_errand() noexcept;
+    /// Room for the one handler that is posted here, so that posting it needs no memory.
+    struct handler_room {
+        static constexpr std::size_t size_bytes = 256;
+        alignas(std::max_align_t) std::byte bytes[size_bytes];
+    };
+    template <class T>
+    struct handler_allocator {
+        using value_type = T;
+        explicit handler_allocator(handler_room& its_room) noexcept : room(&its_room) {}
+        template <class U>
+        handler_allocator(const handler_allocator<U>& other) noexcept : room(other.room)
+        {}
+        T* allocate(std::size_t count) const noexcept
+        {
+            static_assert(sizeof(T) <= handler_room::size_bytes);
+            static_assert(alignof(T) <= alignof(handler_room));
+            return count == 1 ? reinterpret_cast<T*>(room->bytes) : nullptr;
+        }
+        void deallocate(T*, std::size_t) const noexcept {}
+        template <class U>
+        bool operator==(const handler_allocator<U>& other) const noexcept
+        {
+            return room == other.room;
+        }
+        handler_room* room;
+    };
 
+    void come_soon() noexcept;
+    void serve();
+    resident* next_asked() noexcept;
+
+    handler_room room_; ///< in use while called_
     boost::asio::io_context io_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     std::atomic<int> load_{0};
-    std::atomic<errand*> handed_over_{nullptr}; ///< the newest first
-    errand* taken_ = nullptr;                   ///< by this thread, the oldest first
-    bool continuing_ = false;                   ///< the rest of them is to be done later
+    std::atomic<bool> called_{false};       ///< serve() is to come
+    std::atomic<resident*> asked_{nullptr}; ///< the newest first
+    resident* taken_ = nullptr;             ///< by this thread, the oldest first
     thread_settings settings_;
     std::string name_;
     pthread_t thread_{};

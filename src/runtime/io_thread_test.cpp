@@ -1,35 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
-// Errands: handed over by any thread, run once for all hand-overs since the last time.
+// Residents of an I/O thread: asked by any thread, served once for all times since the last.
 #include "runtime/io_thread.hpp"
 
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <gtest/gtest.h>
+#include <new>
 #include <thread>
 #include <vector>
 
 namespace zlink::runtime {
 namespace {
 
-/// Remembers the highest number it was told before a run.
-struct counter final : errand {
-    void run() override { seen.store(told.load(std::memory_order_relaxed)); }
+/// Remembers the highest number it was told before a request was done.
+struct counter final : resident {
+    void do_request(unsigned) override { seen.store(told.load(std::memory_order_relaxed)); }
     std::atomic<int> told{0};
     std::atomic<int> seen{0};
 };
 
-TEST(errands, see_all_that_came_before_each_hand_over)
+TEST(residents, see_all_that_came_before_each_request)
 {
-    constexpr int hand_overs = 20'000;
+    constexpr int requests = 20'000;
     io_thread thread;
     ASSERT_EQ(0, thread.start(0, {}));
     std::vector<std::shared_ptr<counter>> counters;
-    for (int i = 0; i < 200; ++i) // more than are run in one turn
+    for (int i = 0; i < 200; ++i) // more than are served in one turn
         counters.push_back(std::make_shared<counter>());
     const auto work = [&](std::size_t first) {
-        for (int n = 1; n <= hand_overs; ++n)
+        for (int n = 1; n <= requests; ++n)
             for (std::size_t i = first; i < counters.size(); i += 40) {
                 counters[i]->told.store(n, std::memory_order_relaxed);
-                thread.hand_over(*counters[i], counters[i]);
+                thread.ask(*counters[i], 0, counters[i]);
             }
     };
     std::thread one(work, 0);
@@ -38,29 +40,97 @@ TEST(errands, see_all_that_came_before_each_hand_over)
     other.join();
     for (std::size_t i = 2; i < counters.size(); ++i)
         if (i % 40 > 1) {
-            counters[i]->told = hand_overs;
-            thread.hand_over(*counters[i], counters[i]);
+            counters[i]->told = requests;
+            thread.ask(*counters[i], 0, counters[i]);
         }
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     for (const auto& each : counters) {
-        while (each->seen != hand_overs && std::chrono::steady_clock::now() < deadline)
+        while (each->seen != requests && std::chrono::steady_clock::now() < deadline)
             std::this_thread::yield();
-        EXPECT_EQ(hand_overs, each->seen);
+        EXPECT_EQ(requests, each->seen);
     }
 }
 
-TEST(errands, that_never_run_are_let_go)
+TEST(residents, that_are_never_served_are_let_go)
 {
     std::weak_ptr<counter> left;
     {
         io_thread never_started;
         const auto what = std::make_shared<counter>();
         left = what;
-        never_started.hand_over(*what, what);
-        never_started.hand_over(*what, what);
+        never_started.ask(*what, 0, what);
+        never_started.ask(*what, 0, what);
         EXPECT_EQ(3, what.use_count() + 1);
     }
     EXPECT_TRUE(left.expired());
+}
+
+/// Writes down what it does; asks itself again as often as it was told.
+struct diary final : resident {
+    explicit diary(io_thread& its_thread) : thread(its_thread) {}
+    void do_request(unsigned number) override
+    {
+        if (number == 3)
+            throw std::bad_alloc();
+        if (number == 4 && --again >= 0)
+            thread.ask(*this, 4, self.lock());
+        done.push_back(number);
+        if (number == 31) {
+            ended = true;
+            ended.notify_all();
+        }
+    }
+    io_thread& thread;
+    std::weak_ptr<diary> self;
+    std::vector<unsigned> done;
+    int again = 0;
+    std::atomic<bool> ended{false};
+};
+
+std::shared_ptr<diary> make_diary(io_thread& thread)
+{
+    auto made = std::make_shared<diary>(thread);
+    made->self = made;
+    return made;
+}
+
+TEST(residents, do_what_they_are_asked_together_once_and_in_order)
+{
+    io_thread thread;
+    const auto what = make_diary(thread);
+    for (const unsigned number : {31U, 2U, 0U, 2U, 1U})
+        thread.ask(*what, number, what);
+    ASSERT_EQ(0, thread.start(0, {}));
+    what->ended.wait(false);
+    EXPECT_EQ((std::vector<unsigned>{0, 1, 2, 31}), what->done);
+}
+
+TEST(residents, go_on_after_a_request_that_throws)
+{
+    io_thread thread;
+    const auto what = make_diary(thread);
+    for (const unsigned number : {31U, 3U, 0U})
+        thread.ask(*what, number, what);
+    ASSERT_EQ(0, thread.start(0, {}));
+    what->ended.wait(false);
+    EXPECT_EQ((std::vector<unsigned>{0, 31}), what->done);
+}
+
+TEST(residents, that_ask_themselves_again_let_others_come_first)
+{
+    io_thread thread;
+    const auto what = make_diary(thread);
+    what->again = 2;
+    std::vector<int> rest;
+    thread.ask(*what, 4, what);
+    boost::asio::post(thread.context(), [&] { rest.push_back(what->again); });
+    boost::asio::post(thread.context(), [&] {
+        rest.push_back(what->again);
+        thread.ask(*what, 31, what);
+    });
+    ASSERT_EQ(0, thread.start(0, {}));
+    what->ended.wait(false);
+    EXPECT_EQ((std::vector<int>{1, 1}), rest); // after the first time
 }
 
 } // namespace

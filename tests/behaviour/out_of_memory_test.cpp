@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 extern "C" void* __libc_malloc(std::size_t bytes);
@@ -254,6 +255,101 @@ TEST(ZlinkOnlyOutOfMemory, a_monitor_that_was_not_begun_is_none)
     socket.close();
     other.close();
     context.term();
+}
+
+class ZlinkOnlyOutOfMemory : public OutOfMemory {};
+ZLINK_ALL_TRANSPORTS(ZlinkOnlyOutOfMemory);
+
+// Whatever a call needs memory for: what it has taken comes, and nothing else.
+TEST_P(ZlinkOnlyOutOfMemory, what_is_sent_without_memory_comes_or_was_refused)
+{
+    auto [puller, pusher, address] = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+    pusher.set(ZMQ_SNDTIMEO, 10'000);
+    std::thread([&, &to = pusher, &from = puller] {
+        for (long allocations = 0; allocations < 10; ++allocations)
+            for (const std::size_t size : {1U, 100U, 5000U, 100'000U}) {
+                SCOPED_TRACE(std::to_string(allocations) + " " + std::to_string(size));
+                const std::string body(size, 'x');
+                std::vector<char> got(size);
+                constexpr int count = 20;
+                int sent = 0;
+                for (int index = 0; index < count; ++index) {
+                    const memory_for some(allocations);
+                    if (zmq_send(to, body.data(), size, 0) >= 0)
+                        ++sent;
+                    else
+                        EXPECT_EQ(ENOMEM, zmq_errno());
+                }
+                EXPECT_TRUE(allocations < 5 || sent == count); // of those it needs, most are reused
+                for (int received = 0; received < sent;) {
+                    int result = 0;
+                    {
+                        const memory_for some(allocations);
+                        result = zmq_recv(from, got.data(), size, 0);
+                    }
+                    if (result < 0) {
+                        ASSERT_EQ(ENOMEM, zmq_errno());
+                        result = zmq_recv(from, got.data(), size, 0);
+                    }
+                    ASSERT_EQ(static_cast<int>(size), result);
+                    ++received;
+                }
+                EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(from, got.data(), size, ZMQ_DONTWAIT)));
+            }
+    }).join(); // a thread that has had no memory yet
+}
+
+TEST_P(ZlinkOnlyOutOfMemory, closing_needs_none)
+{
+    for (const int linger_ms : {-1, 30'000}) {
+        auto [puller, pusher, address] = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+        pusher.set(ZMQ_LINGER, linger_ms);
+        constexpr int count = 500;
+        for (int index = 0; index < count; ++index)
+            pusher.send(std::to_string(index));
+        {
+            const no_memory none;
+            EXPECT_EQ(0, zmq_close(pusher.release()));
+        }
+        for (int index = 0; index < count; ++index)
+            ASSERT_EQ(std::to_string(index), puller.recv());
+        {
+            const no_memory none;
+            EXPECT_EQ(0, zmq_close(puller.release()));
+        }
+        test_socket next(context_, ZMQ_PULL);
+        next.bind(address); // it is free
+    }
+    const no_memory none;
+    context_.term();
+}
+
+TEST_P(ZlinkOnlyOutOfMemory, endpoints_end_or_stay)
+{
+    test_socket puller(context_, ZMQ_PULL);
+    test_socket pusher(context_, ZMQ_PUSH);
+    const std::string address = puller.bind_and_resolve(fresh_bind_address(GetParam()));
+    pusher.connect(address);
+    pusher.send("before");
+    EXPECT_EQ("before", puller.recv());
+    const auto working = [&] {
+        pusher.send("between");
+        EXPECT_EQ("between", puller.recv());
+    };
+    const char* const endpoint = address.c_str();
+    with_less_memory_than_needed(
+        [&] { return zmq_disconnect(pusher, endpoint) == 0 ? 0 : zmq_errno(); }, working);
+    pusher.set(ZMQ_SNDTIMEO, 0);
+    EXPECT_TRUE(fails_with(EAGAIN, zmq_send(pusher, "", 0, 0)));
+    with_less_memory_than_needed(
+        [&] { return zmq_unbind(puller, endpoint) == 0 ? 0 : zmq_errno(); }, [] {});
+    test_socket next(context_, ZMQ_PULL);
+    next.bind(address);
+    with_less_memory_than_needed(
+        [&] { return zmq_connect(pusher, endpoint) == 0 ? 0 : zmq_errno(); }, [] {});
+    pusher.set(ZMQ_SNDTIMEO, 10'000);
+    pusher.send("after");
+    EXPECT_EQ("after", next.recv());
 }
 
 TEST(OutOfMemoryMessages, cannot_be_made)
