@@ -252,15 +252,17 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     drain();
     if (!stream_)
         return;
+    if (closing_) { // what comes means nothing any more, see listen_while_closing()
+        if (options_->heartbeat.interval_ms == 0)
+            heartbeat_.pause(shared_from_this());
+        return read();
+    }
     // A subscriber of this age chooses by itself.
     if (remote.unversioned && takes_subscriptions(options_->type) &&
         !feed(engine::subscription_to_all_of_zmtp1))
         return;
-    if (!feed(rest))
-        return;
-    if (closing_ && options_->heartbeat.interval_ms == 0)
-        heartbeat_.pause(shared_from_this());
-    read();
+    if (feed(rest))
+        read();
 }
 
 void session::attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
@@ -521,10 +523,6 @@ void session::handle(engine::outbound::outcome outcome)
         ask(request::drain);
         break;
     case status::failed:
-        if (closing_) {
-            lost(loss::connection);
-            break;
-        }
         // What has come is read, but not from here: this may be in the middle of reading.
         out_->detach();
         cut_off_ = true;
@@ -548,10 +546,7 @@ void session::read()
     reading_.take_back();
     const auto left = reading_.take_left_over();
     for (const auto& body : left.commands)
-        if (in_traffic_)
-            on_command(body);
-    if (!in_traffic_)
-        return;
+        on_command(body);
     if (left.error != engine::inbound_error::none)
         return lost(loss::protocol);
     engine::decoder& decoder = in_.decoder();
@@ -583,8 +578,6 @@ void session::read()
         in_.pass_on();
         if (error != engine::inbound_error::none)
             return lost(loss::protocol);
-        if (!in_traffic_)
-            return; // answering a command found the connection broken
         if (result.bytes < offered) {
             heartbeat_.caught_up();
             return wait(transport::direction::read);

@@ -103,7 +103,6 @@ void inbound::reset() noexcept
     outside_ = {};
     have_ = needed_ = 0;
     in_message_ = false;
-    ++reset_count_;
     publish();
     to_.queue.rollback();
 }
@@ -384,11 +383,8 @@ inbound_error inbound::walk_frames()
                 end_of_frame(in_message_);
                 continue;
             }
-            const unsigned resets = reset_count_;
             went_on_ = false;
             commands_.on_command(body);
-            if (resets != reset_count_)
-                return inbound_error::none; // the connection was given up: nothing is left
             if (!queue.skip(bytes))
                 return inbound_error::out_of_memory;
             continue;

@@ -50,7 +50,7 @@ public:
 
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
-    /// Allowed from within command_handler::on_command().
+    /// Not from within command_handler::on_command().
     void reset() noexcept override;
     bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
     void offer_memory(std::span<std::byte> memory) noexcept override
@@ -82,7 +82,6 @@ private:
     framing framing_ = framing::zmtp3;
     bool marked_ = false;
     bool in_message_ = false;
-    unsigned reset_count_ = 0;
     bool envelope_is_taken_off_ = false;
     enum class envelope : std::uint8_t {
         any,
