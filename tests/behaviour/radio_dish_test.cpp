@@ -421,5 +421,21 @@ TEST(RadioDishMulticast, reaches_every_member_on_the_interface_named)
     }
 }
 
+// With libzmq it always does.
+TEST(ZlinkOnlyDish, never_shows_itself_as_writable)
+{
+    test_context context;
+    test_socket radio(context, ZMQ_RADIO);
+    test_socket dish(context, ZMQ_DISH);
+    EXPECT_EQ(0, dish.events());
+    dish.connect(radio.bind_and_resolve("tcp://127.0.0.1:*"));
+    EXPECT_EQ(0, zmq_join(dish, "g"));
+    ASSERT_TRUE(wait_until([&] {
+        send_in(radio, "g", "");
+        return dish.readable(std::chrono::milliseconds(20));
+    }));
+    EXPECT_EQ(ZMQ_POLLIN, dish.events());
+}
+
 } // namespace
 } // namespace zlink::test

@@ -471,7 +471,44 @@ TEST_P(ZlinkOnlyXPub, keeps_an_upstream_message_in_one_piece)
     EXPECT_EQ(message, publisher.recv_parts());
 }
 
+TEST_P(ZlinkOnlyXPub, a_topic_is_cancelled_when_its_subscriber_disconnects)
+{
+    test_socket socket = subscriber();
+    socket.set(ZMQ_SUBSCRIBE, "a");
+    EXPECT_EQ(subscribe("a"), publisher_.recv());
+    ASSERT_EQ(0, zmq_disconnect(socket, address_.c_str()));
+    EXPECT_EQ(cancel("a"), publisher_.recv());
+}
+
 ZLINK_ALL_TRANSPORTS(ZlinkOnlyXPub);
+
+// Over inproc, and with libzmq over all, it sees one.
+class ZlinkOnlyVerbose : public xpub_test {};
+
+TEST_P(ZlinkOnlyVerbose, shows_every_subscription_that_was_made_before_the_connection)
+{
+    publisher_.set(ZMQ_XPUB_VERBOSE, 1);
+    for (const int type : {ZMQ_SUB, ZMQ_XSUB}) {
+        test_socket socket(context_, type);
+        for (const char* const topic : {"a", "a", "b"})
+            if (type == ZMQ_SUB)
+                socket.set(ZMQ_SUBSCRIBE, topic);
+            else
+                socket.send(subscribe(topic));
+        socket.connect(address_);
+        parts seen;
+        for (int index = 0; index < 3; ++index)
+            seen.push_back(publisher_.recv());
+        std::sort(seen.begin(), seen.end());
+        EXPECT_EQ((parts{subscribe("a"), subscribe("a"), subscribe("b")}), seen);
+        socket.close();
+        for (int index = 0; index < 2; ++index)
+            EXPECT_EQ('\0', publisher_.recv().front());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, ZlinkOnlyVerbose, ::testing::Values(transport::tcp, transport::ipc),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 class XPubAtRunTime : public xpub_test {
 protected:
