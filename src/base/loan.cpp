@@ -26,11 +26,11 @@ void loan::offer(const std::byte* from, std::byte* block, std::size_t bytes) noe
     state_.store(offered, std::memory_order_relaxed); // published with the block
 }
 
-bool loan::settle(const std::byte* from, std::byte* block, std::size_t bytes) noexcept
+bool loan::settle(const std::byte* from, std::byte* block, std::size_t bytes,
+                  void* const& request) noexcept
 {
     for (std::size_t at = copied_at_once_bytes; at < bytes; at += piece_bytes) {
-        const std::uint32_t now = state_.load(std::memory_order_relaxed);
-        if (now == borrowed || now == returned)
+        if ((state_.load(std::memory_order_relaxed) & ~asleep_bit) >= borrowed)
             break;
         std::memcpy(block + at, from + at, std::min(piece_bytes, bytes - at));
     }
@@ -41,19 +41,35 @@ bool loan::settle(const std::byte* from, std::byte* block, std::size_t bytes) no
         end(none);
         return false;
     }
-    wait_while(borrowed);
+    seen = borrowed;
+    if (state_.compare_exchange_strong(seen, joined, std::memory_order_acq_rel)) {
+        static_cast<joint_copy*>(request)->from_back();
+        wait_for_other();
+    }
     return true;
 }
 
-bool loan::borrow() noexcept
+bool loan::copy_together(joint_copy& copy, void*& request) noexcept
 {
+    request = &copy;
     std::uint32_t seen = offered;
-    return state_.compare_exchange_strong(seen, borrowed, std::memory_order_acq_rel);
+    if (!state_.compare_exchange_strong(seen, borrowed, std::memory_order_acq_rel))
+        return false;
+    copy.from_front();
+    seen = borrowed;
+    if (!state_.compare_exchange_strong(seen, returned, std::memory_order_acq_rel))
+        wait_for_other();
+    return true;
 }
 
-void loan::give_back() noexcept
+// The first of both waits: the reader for its copy to be complete, the writer for its memory.
+void loan::wait_for_other() noexcept
 {
-    end(returned);
+    std::uint32_t seen = joined;
+    if (state_.compare_exchange_strong(seen, one_done, std::memory_order_acq_rel))
+        wait_while(one_done);
+    else
+        end(returned);
 }
 
 void loan::await_copy() noexcept

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/joint_copy.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +11,9 @@ namespace zlink::base {
 
 /// The agreement of a writer and a reader in one process about a body that the writer has announced
 /// before it was copied: the reader may copy it straight from the writer's memory while the
-/// writer's call lasts, and until then the writer copies it into the block it was announced in. So
-/// a body is copied once if the reader is quick, and twice otherwise; neither side waits for the
-/// other but while that one copies. See docs/decisions/0015.
+/// writer's call lasts, with the writer's help, and until then the writer copies it into the block
+/// it was announced in. So a body is copied once if the reader is quick, and twice otherwise;
+/// neither side waits for the other but while that one copies. See docs/decisions/0015.
 ///
 /// Thread safety: one writer and one reader; lent() in any thread.
 class loan {
@@ -27,14 +29,16 @@ public:
     void offer(const std::byte* from, std::byte* block, std::size_t bytes) noexcept;
     /// Writer. Has the reader answered?
     bool answered() const noexcept { return state_.load(std::memory_order_relaxed) != offered; }
-    /// Writer. Copies what is missing, or waits while the reader does; `from` may be changed
-    /// afterwards. True if the reader has copied it: the block does not have it then.
-    bool settle(const std::byte* from, std::byte* block, std::size_t bytes) noexcept;
+    /// Writer. Copies what is missing, or helps the reader to copy all, and waits while it does;
+    /// `from` may be changed afterwards. `request` is where copy_together() put it. True if the
+    /// reader has its copy: the block does not have it then.
+    bool settle(const std::byte* from, std::byte* block, std::size_t bytes,
+                void* const& request) noexcept;
 
-    /// Reader. May it read the writer's memory? To be given back soon. If not, all is in the block.
-    bool borrow() noexcept;
-    /// Reader, after borrow(): it needs the body no more, neither there nor in the block.
-    void give_back() noexcept;
+    /// Reader. Makes the copy from the writer's memory, with the writer's help if it comes, and
+    /// needs the body no more, neither there nor in the block. `request`, which the writer knows,
+    /// is changed to lead it there. False if nothing is lent any more: all is in the block.
+    bool copy_together(joint_copy& copy, void*& request) noexcept;
     /// Reader. Waits until all is in the block.
     void await_copy() noexcept;
 
@@ -43,11 +47,14 @@ private:
         none,     ///< nothing is lent (any more): the block has it
         offered,  ///< the writer copies, or waits for a reader
         wanted,   ///< the reader waits for the block
-        borrowed, ///< the reader copies, the writer waits
+        borrowed, ///< the reader copies
+        joined,   ///< both copy
+        one_done, ///< one of them has copied its part and waits for the other
         returned, ///< the reader has all it needs
         asleep_bit = 8
     };
     void wait_while(state current) noexcept;
+    void wait_for_other() noexcept;
     void end(state last) noexcept;
 
     std::atomic<std::uint32_t> state_{none};

@@ -50,11 +50,14 @@ struct frame {
 /// nobody can read it afterwards.
 inline void copy_out(const frame& part, void* to, std::size_t bytes) noexcept
 {
-    const bool borrowed = part.lent() && part.owner->lending.borrow();
+    if (part.lent()) {
+        base::joint_copy copy(static_cast<const std::byte*>(part.owner->hint),
+                              static_cast<std::byte*>(to), bytes);
+        if (part.owner->lending.copy_together(copy, part.owner->hint))
+            return;
+    }
     if (bytes) // memcpy must not see null
-        std::memcpy(to, borrowed ? part.owner->hint : part.data, bytes);
-    if (borrowed)
-        part.owner->lending.give_back();
+        std::memcpy(to, part.data, bytes);
 }
 
 /// A received part that was moved past already, valid until the next call for its socket; or

@@ -161,7 +161,7 @@ bool pipe_end::lend(const frame& part) noexcept
     commit();
     if (reader_borrows_)
         borrower_.wait([&] { return block->lending.answered() ? step::done : step::nothing; });
-    reader_borrows_ = block->lending.settle(part.data, block->data, part.size);
+    reader_borrows_ = block->lending.settle(part.data, block->data, part.size, block->hint);
     return true;
 }
 

@@ -158,7 +158,7 @@ TEST(Conflate, waits_for_a_body_that_its_writer_still_has)
     std::thread writer([&] {
         while (!apart->lending.answered() && !taken)
             std::this_thread::yield();
-        apart->lending.settle(memory.data(), apart->data, memory.size());
+        apart->lending.settle(memory.data(), apart->data, memory.size(), apart->hint);
     });
     const newest_frame newest = take_newest(queue);
     taken = true;

@@ -2,16 +2,20 @@
 // Large bodies between sockets of one context, which a receiver may copy while the sender is still
 // in its call: whatever comes in between, the receiver gets what was sent, and the sender its
 // memory.
-#include "support/fixture.hpp"
+#include "support/draft.hpp"
 #include "support/numbered_body.hpp"
 #include "support/running_proxy.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <list>
+#include <memory>
 #include <random>
 #include <sys/uio.h>
 #include <thread>
+#include <utility>
 
 namespace zlink::test {
 namespace {
@@ -281,6 +285,72 @@ TEST(Lending, goes_through_a_proxy)
         EXPECT_TRUE(body_of(i) == receiver.recv());
     sending.join();
 }
+
+/// Sockets of a type for many threads: some send and some receive at either end, all at once.
+class LendingAmongThreads : public ::testing::TestWithParam<std::pair<int, int>> {
+protected:
+    static constexpr unsigned senders = 2;
+    static constexpr unsigned count = 150;
+
+    void send_all(test_socket& socket)
+    {
+        for (unsigned first = 0; first < senders; ++first)
+            threads_.emplace_back([&socket, first] {
+                std::minstd_rand random(first + 1);
+                for (unsigned number = first; number < senders * count; number += senders) {
+                    send_and_overwrite(socket, test::body_of(number, 32'768 + random() % 100'000));
+                    dawdle(random);
+                }
+            });
+    }
+    void receive_all(test_socket& socket)
+    {
+        const auto left = std::make_shared<std::atomic<int>>(senders * count);
+        for (unsigned seed = 11; seed < 13; ++seed)
+            threads_.emplace_back([&socket, seed, left] {
+                std::minstd_rand random(seed);
+                std::string body(200'000, ' ');
+                while (left->fetch_sub(1) > 0) {
+                    const int size = zmq_recv(socket, body.data(), body.size(), 0);
+                    ASSERT_LT(0, size);
+                    unsigned number = 0;
+                    std::memcpy(&number, body.data(), sizeof number);
+                    const auto bytes = static_cast<std::size_t>(size);
+                    EXPECT_TRUE(test::body_of(number, bytes) == body.substr(0, bytes)) << number;
+                    dawdle(random);
+                }
+            });
+    }
+    void join() { threads_.clear(); }
+
+private:
+    std::list<std::jthread> threads_;
+};
+
+TEST_P(LendingAmongThreads, loses_nothing)
+{
+    test_context context;
+    test_socket to(context, GetParam().second);
+    test_socket from(context, GetParam().first);
+    from.connect(to.bind_and_resolve("inproc://lending"));
+    send_all(from);
+    receive_all(to);
+    if (GetParam().first == ZMQ_CHANNEL) {
+        send_all(to);
+        receive_all(from);
+    }
+    join();
+}
+
+INSTANTIATE_TEST_SUITE_P(By, LendingAmongThreads,
+                         ::testing::Values(std::pair(ZMQ_SCATTER, ZMQ_GATHER),
+                                           std::pair(ZMQ_CLIENT, ZMQ_SERVER),
+                                           std::pair(ZMQ_CHANNEL, ZMQ_CHANNEL)),
+                         [](const auto& info) {
+                             return info.param.first == ZMQ_SCATTER  ? "scatter_gather"
+                                    : info.param.first == ZMQ_CLIENT ? "client_server"
+                                                                     : "channel";
+                         });
 
 } // namespace
 } // namespace zlink::test
