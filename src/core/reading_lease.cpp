@@ -94,7 +94,8 @@ reading_lease::read_end reading_lease::read_directly() noexcept
             end = read_end::full;
             break;
         }
-        if (bytes >= read_ahead_bytes && in_->messages() != messages_before) {
+        if ((bytes >= read_ahead_bytes || in_->has_outside_body()) &&
+            in_->messages() != messages_before) {
             end = read_end::ahead;
             break;
         }

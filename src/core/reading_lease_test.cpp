@@ -304,6 +304,61 @@ TEST_F(ReadingOutside, reads_a_large_body_into_the_memory_given)
     last.read.body.announced->drop_reference();
 }
 
+TEST_F(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
+{
+    for (const std::size_t come : {10U, 1000U, 16'000U, 17'000U}) {
+        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        const std::string bytes = large_frame(0, body_);
+        stream_.input = {bytes.substr(0, come)};
+        EXPECT_FALSE(lease_.read_lent({}).read.outside);
+        stream_.input = {bytes.substr(come)};
+        const auto last = lease_.read_lent(memory());
+        const auto* const announced = last.read.body.announced;
+        EXPECT_EQ(come < 16'384, announced != nullptr) << come;
+        EXPECT_TRUE(memory_ == (announced ? body_ : std::string(body_bytes, '#'))) << come;
+        const std::string message = take_message();
+        EXPECT_EQ(body_bytes, message.size());
+        EXPECT_EQ(0, message.compare(0, 4096, body_, 0, 4096));
+        if (announced)
+            last.read.body.announced->drop_reference();
+        else
+            EXPECT_TRUE(message == body_);
+        use_memory_otherwise();
+        lease_.take_back();
+    }
+}
+
+TEST_F(ReadingOutside, does_not_go_on_there_with_a_later_part)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const std::string bytes = frame_bytes(1, "first") + large_frame(0, body_);
+    stream_.input = {bytes.substr(0, 1000)};
+    EXPECT_FALSE(lease_.read_lent({}).read.outside);
+    stream_.input = {bytes.substr(1000)};
+    EXPECT_EQ(nullptr, lease_.read_lent(memory()).read.body.announced);
+    EXPECT_EQ("first", take_message());
+    EXPECT_TRUE(take_message() == body_);
+    EXPECT_TRUE(memory_ == std::string(body_bytes, '#'));
+}
+
+TEST_F(ReadingOutside, leaves_what_follows_such_a_body_for_the_next_time)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const std::string next = large_frame(0, body_);
+    stream_.input = {large_frame(0, body_) + next.substr(0, 500), next.substr(500)};
+    const auto first = lease_.read_lent(memory());
+    ASSERT_NE(nullptr, first.read.body.announced);
+    EXPECT_TRUE(memory_ == body_);
+    EXPECT_EQ(body_bytes, take_message().size());
+    first.read.body.announced->drop_reference();
+    use_memory_otherwise();
+    const auto second = lease_.read_lent(memory());
+    ASSERT_NE(nullptr, second.read.body.announced);
+    EXPECT_TRUE(memory_ == body_);
+    EXPECT_EQ(body_bytes, take_message().size());
+    second.read.body.announced->drop_reference();
+}
+
 TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
 {
     const std::string bytes = large_frame(0, body_);

@@ -55,6 +55,8 @@ public:
     virtual void withdraw_memory() noexcept {}
     /// Is a body on its way into the offered memory?
     virtual bool reads_outside() const noexcept { return false; }
+    /// Has a body been read there as a whole that nobody has taken yet?
+    virtual bool has_outside_body() const noexcept { return false; }
     /// The body that was read there as a whole since the last call, if any: the consumer will find
     /// `announced` in the channel, of which only the first base::loan::copied_at_once_bytes bytes
     /// are set.

@@ -18,6 +18,8 @@ constexpr std::size_t largest_read_bytes = 64 * 1024;
 constexpr std::size_t large_body_bytes = 24 * 1024;
 /// What is read along with the rest of a large body: the next header, and little that must move.
 constexpr std::size_t read_after_body_bytes = 2 * 1024;
+/// So much of a body that has begun in a block may move to memory of the consumer.
+constexpr std::size_t most_moved_bytes = 16 * 1024;
 
 bool keeps(kept_commands which, traffic_command_kind kind) noexcept
 {
@@ -235,6 +237,18 @@ bool inbound::comes_for_next_part() const noexcept
         parts = parts.subspan(std::min(bytes, parts.size()));
     }
     return false;
+}
+
+void inbound::offer_memory(std::span<std::byte> memory) noexcept
+{
+    outside_ = memory;
+    messages_before_offer_ = messages();
+    // In a stream the body has often begun, with the read that ended the message before.
+    if (body_ && !body_outside_ && !in_message_ && !envelope_is_taken_off_ &&
+        body_bytes_ <= memory.size() && body_filled_ <= most_moved_bytes) {
+        std::memcpy(memory.data(), body_->data, body_filled_);
+        body_outside_ = true;
+    }
 }
 
 void inbound::withdraw_memory() noexcept

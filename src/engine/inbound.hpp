@@ -53,14 +53,11 @@ public:
     /// Not from within command_handler::on_command().
     void reset() noexcept override;
     bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
-    void offer_memory(std::span<std::byte> memory) noexcept override
-    {
-        outside_ = memory;
-        messages_before_offer_ = messages();
-    }
+    void offer_memory(std::span<std::byte> memory) noexcept override;
     void withdraw_memory() noexcept override;
     bool in_message() const noexcept override { return in_message_ || body_ || have_ != 0; }
     bool reads_outside() const noexcept override { return body_outside_; }
+    bool has_outside_body() const noexcept override { return finished_.announced != nullptr; }
     outside_body take_outside_body() noexcept override { return std::exchange(finished_, {}); }
 
 private:
