@@ -117,6 +117,9 @@ public final class Role {
             context.setLinger(5000);
             SocketType type = SocketType.valueOf(arguments[0].toUpperCase(Locale.ROOT));
             ZMQ.Socket socket = context.createSocket(type);
+            // On a busy machine JeroMQ now and then connects and never sends its greeting, to the genuine library as
+            // well. It connects again when this time is up.
+            socket.setHandshakeIvl(3000);
             if (type == SocketType.SUB) {
                 socket.subscribe("");
             } else if (type == SocketType.XSUB) {
