@@ -60,7 +60,8 @@ private:
     std::byte* const to_;
     const std::size_t bytes_;
     const std::size_t pieces_; ///< so many make up the body; of 2^31 at most
-    std::atomic<std::uint64_t> claimed_{0}; ///< pieces: from the front, and 2^32 times from the back
+    /// Pieces taken: in the lower half from the front, in the upper from the back.
+    std::atomic<std::uint64_t> claimed_{0};
 };
 
 } // namespace zlink::base
