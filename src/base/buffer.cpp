@@ -164,10 +164,13 @@ public:
             while (first)
                 std::free(std::exchange(first, static_cast<buffer*>(first->hint)));
         std::free(last_resort);
+        std::free(set_aside);
     }
 
     /// A new block of the largest class, for when there is no memory; or null.
     buffer* last_resort = nullptr;
+    /// Of class certain_memory; or null.
+    buffer* set_aside = nullptr;
 
     buffer* take(std::size_t index) noexcept
     {
@@ -339,6 +342,32 @@ std::size_t certain_bytes() noexcept
 {
     const thread_blocks* const own = own_blocks::find();
     return own && own->last_resort ? largest_small_bytes - header_bytes : make_certain();
+}
+
+certain_memory::certain_memory(std::size_t bytes) noexcept
+{
+    thread_blocks* const own = own_blocks::find_or_make();
+    ready_ = own && own->set_aside && own->set_aside->capacity_bytes >= bytes;
+    if (ready_ || !own || bytes > SIZE_MAX / 2 - header_bytes) [[likely]]
+        return;
+    std::free(own->set_aside);
+    const std::size_t total = header_bytes + bytes;
+    own->set_aside = make_block(
+        nullptr, total < largest_pooled_bytes ? std::bit_ceil(total) : total, buffer::unpooled);
+    ready_ = own->set_aside;
+}
+
+certain_memory::~certain_memory()
+{
+    thread_blocks* const own = own_blocks::find();
+    if (own && own->set_aside && own->set_aside->capacity_bytes > largest_pooled_bytes)
+        std::free(std::exchange(own->set_aside, nullptr));
+}
+
+buffer* certain_memory::allocate(std::size_t bytes) noexcept
+{
+    buffer* const block = allocate_buffer(bytes);
+    return block ? block : std::exchange(own_blocks::find()->set_aside, nullptr);
 }
 
 buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void* hint) noexcept

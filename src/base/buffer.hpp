@@ -59,6 +59,26 @@ buffer* allocate_rotating_buffer(std::size_t waiting_bytes) noexcept;
 /// asks for no more does not fail. 0 if not even that could be set aside.
 std::size_t certain_bytes() noexcept;
 
+/// Memory for what is left of a message of which a part may have gone already: it must not be
+/// refused then. Made before, and kept by the thread unless it is large; its pages are not touched
+/// while there is other memory.
+class certain_memory {
+public:
+    /// For one block of `bytes` bytes at most.
+    explicit certain_memory(std::size_t bytes) noexcept;
+    ~certain_memory();
+    certain_memory(const certain_memory&) = delete;
+    certain_memory& operator=(const certain_memory&) = delete;
+
+    /// Is there some? If not, memory is exhausted.
+    explicit operator bool() const noexcept { return ready_; }
+    /// As allocate_buffer(), but never null. Once, in the thread that has made this.
+    buffer* allocate(std::size_t bytes) noexcept;
+
+private:
+    bool ready_;
+};
+
 /// Wraps memory of the application; null when memory is exhausted (`free` is not called then).
 buffer* wrap_user_memory(void* data, std::size_t bytes, free_function free, void* hint) noexcept;
 

@@ -112,6 +112,20 @@ TEST(Buffer, is_certain_of_memory_that_lies_ready)
     EXPECT_GE(block->capacity_bytes, certain);
 }
 
+TEST(Buffer, memory_made_certain_serves_blocks_of_its_size)
+{
+    for (const std::size_t bytes : {100UL, 100'000UL, 10'000'000UL, 1UL}) {
+        SCOPED_TRACE(bytes);
+        certain_memory certain(bytes);
+        ASSERT_TRUE(certain);
+        const buffer_ref block(certain.allocate(bytes));
+        ASSERT_TRUE(block);
+        EXPECT_GE(block->capacity_bytes, bytes);
+    }
+    EXPECT_FALSE(certain_memory(SIZE_MAX));
+    EXPECT_TRUE(certain_memory(1));
+}
+
 // What a thread keeps has been freed by then, and nothing is kept any more.
 TEST(Buffer, may_be_freed_when_its_thread_is_at_its_end)
 {

@@ -242,6 +242,17 @@ bool byte_queue::skip(std::size_t bytes) noexcept
     return true;
 }
 
+bool byte_queue::prepare_append() noexcept
+{
+    if (spare_bare_)
+        return true;
+    segment* const spare = take_bare();
+    if (!spare)
+        return false;
+    spare->next_returned = std::exchange(spare_bare_, spare);
+    return true;
+}
+
 bool byte_queue::append(buffer* owner, const std::byte* data, std::size_t bytes,
                         bool continuation) noexcept
 {

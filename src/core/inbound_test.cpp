@@ -11,6 +11,7 @@
 #include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/script_test.hpp"
+#include "support/scarce_memory.hpp"
 
 namespace zlink::test {
 namespace {
@@ -40,8 +41,9 @@ struct setup {
 };
 
 /// Feeds `bytes`, the first `cut` of them and then the others in pieces of `piece` bytes.
+template <class Receive>
 received feed(const setup& how, std::span<const std::byte> bytes, std::size_t cut,
-              std::size_t piece, std::int64_t max_message_bytes = -1)
+              std::size_t piece, std::int64_t max_message_bytes, Receive receive)
 {
     auto channels = std::make_shared<core::channel_pair>();
     core::pipe_end reader(channels, false, nullptr);
@@ -63,7 +65,7 @@ received feed(const setup& how, std::span<const std::byte> bytes, std::size_t cu
             moved += some;
         }
         bytes = bytes.subspan(moved);
-        result.error = in.received(moved);
+        result.error = receive(in, moved);
         most = piece;
     }
     core::frame part;
@@ -81,6 +83,13 @@ received feed(const setup& how, std::span<const std::byte> bytes, std::size_t cu
     EXPECT_EQ(in.messages(), result.messages.size());
     result.commands = commands.count;
     return result;
+}
+
+received feed(const setup& how, std::span<const std::byte> bytes, std::size_t cut,
+              std::size_t piece, std::int64_t max_message_bytes = -1)
+{
+    return feed(how, bytes, cut, piece, max_message_bytes,
+                [](inbound& in, std::size_t some) { return in.received(some); });
 }
 
 /// Feeds `text` cut in every place, and byte by byte: it must give the same each time.
@@ -429,6 +438,79 @@ TEST(inbound, refuses_sizes_that_no_memory_is_enough_for_with_the_header)
     }
 }
 #endif
+
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
+// Refuses each allocation that received() makes, one after the other.
+TEST(inbound, goes_on_where_it_had_no_memory)
+{
+    const std::string x(40'000, 'x');
+    const std::string large = frame(3, x) + frame(2, x);
+    const std::string commands = frame(4, body_of("PING", "c")) + frame(0, "a") +
+                                 frame(5, body_of("SUBSCRIBE", "t")) + frame(2, x.substr(0, 3000));
+    const std::string old_header = "ff" + header(zmtp3::flag_long, x.size() + 1).substr(2);
+    const struct {
+        setup how;
+        std::string text;
+    } rows[] = {
+        {{}, large + commands + large + commands},
+        {{.keep = kept_commands::subscriptions}, commands + large + commands + large},
+        {{.keep = kept_commands::groups, .groups = true},
+         frame(1, "g") + frame(2, x) + frame(4, body_of("PING", "")) + frame(1, "g") + frame(2, x)},
+        {{framing::zmtp2}, large + commands + large},
+        {{framing::zmtp1}, "020061 ff000000000000000200 62" + old_header + "00" + text_hex(x) +
+                               "020163" + old_header + "00" + text_hex(x)},
+    };
+    for (const auto& row : rows)
+        for (const std::size_t piece : {1u, 100u, 2000u, 10'000u, 1'000'000u}) {
+            const auto bytes = hex(row.text);
+            const received expected = feed(row.how, bytes, piece, piece);
+            EXPECT_EQ(expected.error, inbound_error::none);
+            bool refused = true;
+            for (long before = 0; refused; ++before) {
+                refused = false;
+                const auto got = feed(row.how, bytes, piece, piece, -1, [&](inbound& in, auto some) {
+                    const memory_but_once scarce(before);
+                    const inbound_error error = in.received(some);
+                    refused |= scarce.was_refused();
+                    return error == inbound_error::out_of_memory ? in.go_on() : error;
+                });
+                EXPECT_TRUE(got == expected) << before << " " << piece;
+                EXPECT_TRUE(refused || before != 0);
+            }
+        }
+}
+#endif
+
+// As handlers of commands may, for want of memory.
+TEST(inbound, goes_on_with_the_command_that_its_handler_has_thrown_at)
+{
+    class handler final : public inbound::command_handler {
+    public:
+        void on_command(std::span<const std::byte>) override
+        {
+            if (++calls == 1)
+                throw std::bad_alloc();
+        }
+        int calls = 0;
+    } commands;
+    auto channels = std::make_shared<core::channel_pair>();
+    core::pipe_end reader(channels, false, nullptr);
+    inbound in(channels->a_to_b, -1, kept_commands::none, commands);
+    const auto bytes = hex(frame(0, "a") + frame(4, body_of("PING", "")) + frame(0, "b"));
+    iovec space[2];
+    in.prepare(space);
+    std::memcpy(space[0].iov_base, bytes.data(), bytes.size());
+    EXPECT_THROW(in.received(bytes.size()), std::bad_alloc);
+    EXPECT_EQ(in.go_on(), inbound_error::none);
+    EXPECT_EQ(commands.calls, 2);
+    core::frame part;
+    for (const char* const expected : {"a", "b"}) {
+        ASSERT_TRUE(reader.peek(part));
+        EXPECT_EQ(part.text(), expected);
+        reader.pop();
+    }
+    EXPECT_FALSE(reader.peek(part));
+}
 
 TEST(inbound, tells_whether_a_message_has_begun)
 {

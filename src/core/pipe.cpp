@@ -70,7 +70,6 @@ bool pipe_end::write_any(const frame& part) noexcept
         in_message_ = part.more();
         return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
     }
-    bool written = false;
     const bool lends =
         waits_for_reader && part.lendable && part.size >= lent_bytes && !part.more() && !part.owner;
     if (part.size >= write_through_bytes && !deferred_ && !in_message_ && other_ &&
@@ -82,8 +81,8 @@ bool pipe_end::write_any(const frame& part) noexcept
     }
     if (lends && out_->flow.waiting() <= most_waiting_to_lend)
         return lend(part);
-    if (part.size >= write_through_bytes && !part.owner && try_write_through(part, written))
-        return written;
+    if (part.size >= write_through_bytes && !part.owner && try_write_through(part))
+        return true;
     if (deferred_ && deferred_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
         flush(); // rather than begin one more packet with the end of this message
     const bool inlined = part.size < (part.owner ? small_body_bytes : own_memory_bytes) &&
@@ -230,7 +229,7 @@ bool pipe_end::append_shared(const frame& part) noexcept
 }
 
 // True if the frame, or a part of it, has gone to the connection already.
-bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
+bool pipe_end::try_write_through(const frame& part) noexcept
 {
     if (part.more() || !other_ || (deferred_ && part.size < unbatched_bytes))
         return false;
@@ -250,6 +249,9 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
     if (!deferred_ && !queue.consumer_asleep())
         return false;
     first_bytes += encode_header(first + first_bytes, part);
+    base::certain_memory for_rest(first_bytes + part.size);
+    if (!for_rest || !queue.prepare_append())
+        return false;
     const iovec pieces[2] = {{first, first_bytes}, {const_cast<std::byte*>(part.data), part.size}};
     const auto passed = other_->write_through(pieces);
     deferred_ |= passed.deferred;
@@ -258,7 +260,6 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
     const std::size_t sent = passed.bytes;
     if (sent == 0)
         return false;
-    written = true;
     in_message_ = false;
     queue.rollback(); // the bytes stay where they are until something is appended
     deferred_bytes_ = 0;
@@ -268,21 +269,12 @@ bool pipe_end::try_write_through(const frame& part, bool& written) noexcept
     const std::size_t first_left = sent < first_bytes ? first_bytes - sent : 0;
     const std::size_t body_sent = sent > first_bytes ? sent - first_bytes : 0;
     const std::size_t rest = part.size - body_sent;
-    base::buffer* copy = base::allocate_buffer(first_left + rest);
-    if (copy) {
-        std::memcpy(copy->data, first + first_bytes - first_left, first_left);
-        std::memcpy(copy->data + first_left, part.data + body_sent, rest);
-        if (queue.append(copy, copy->data, first_left + rest, true)) {
-            commit();
-            deferred_bytes_ = first_left + rest; // later, as it was not to be written at once
-            return true;
-        }
-        copy->drop_reference();
-    }
-    // Half a frame has been sent and the rest cannot be kept: this connection is of no use now.
-    other_->on_closed(0);
-    other_closed_ = true;
-    written = false;
+    base::buffer* const copy = for_rest.allocate(first_left + rest);
+    std::memcpy(copy->data, first + first_bytes - first_left, first_left);
+    std::memcpy(copy->data + first_left, part.data + body_sent, rest);
+    queue.append(copy, copy->data, first_left + rest, true);
+    commit();
+    deferred_bytes_ = first_left + rest; // later, as it was not to be written at once
     return true;
 }
 

@@ -384,7 +384,7 @@ private:
     bool keeps_waiting(const frame& part) const noexcept;
     void let_reader_catch_up(std::size_t bytes, bool lends) noexcept;
     bool lend(const frame& part) noexcept;
-    bool try_write_through(const frame& part, bool& written) noexcept;
+    bool try_write_through(const frame& part) noexcept;
     bool commit() noexcept
     {
         out_->flow.add_sent(1);

@@ -50,6 +50,7 @@ public:
     /// What the socket's thread has met while it was reading.
     struct left_over {
         std::vector<std::vector<std::byte>> commands; ///< to be answered
+        /// After out_of_memory it goes on with decoder::go_on().
         engine::inbound_error error = engine::inbound_error::none;
     };
 

@@ -288,8 +288,8 @@ void session::attach_outbound(std::span<const std::byte> first, const engine::re
 // Bytes that have come already. False if that was the end of the connection.
 bool session::feed(std::span<const std::byte> bytes)
 {
-    if (in_.feed(bytes) != engine::inbound_error::none)
-        lost(loss::protocol);
+    if (const auto error = in_.feed(bytes); error != engine::inbound_error::none)
+        lost(loss_by(error));
     return stream_ != nullptr;
 }
 
@@ -537,18 +537,35 @@ void session::handle(engine::outbound::outcome outcome)
     finish_if_drained();
 }
 
+// What the socket's thread has met while it was reading is for this one: commands to be answered,
+// and messages that it had no memory for.
+engine::inbound_error session::take_reading_back()
+{
+    reading_.take_back();
+    const auto left = reading_.take_left_over();
+    for (const auto& body : left.commands)
+        on_command(body);
+    if (left.error != engine::inbound_error::out_of_memory)
+        return left.error;
+    const auto error = in_.decoder().go_on();
+    in_.pass_on();
+    return error;
+}
+
+// Only a peer that breaks the protocol is not to be connected to again.
+session::loss session::loss_by(engine::inbound_error error) noexcept
+{
+    return error == engine::inbound_error::out_of_memory ? loss::connection : loss::protocol;
+}
+
 void session::read()
 {
     if (!in_traffic_ || input_wait_.pending)
         return;
     if (closing_)
         return listen_while_closing();
-    reading_.take_back();
-    const auto left = reading_.take_left_over();
-    for (const auto& body : left.commands)
-        on_command(body);
-    if (left.error != engine::inbound_error::none)
-        return lost(loss::protocol);
+    if (const auto error = take_reading_back(); error != engine::inbound_error::none)
+        return lost(loss_by(error));
     engine::decoder& decoder = in_.decoder();
     for (int reads = 0; reads < reads_per_turn; ++reads) {
         if (!decoder.has_room()) {
@@ -562,7 +579,7 @@ void session::read()
         iovec space[engine::decoder::most_entries];
         const int count = decoder.prepare(space);
         if (count == 0)
-            return lost(loss::protocol);
+            return lost(loss_by(engine::inbound_error::out_of_memory));
         const std::size_t offered = transport::total_bytes(space, count);
         const auto result = stream_->read_some(space, count);
         if (result.would_block()) {
@@ -577,7 +594,7 @@ void session::read()
             heartbeat_.received(); // what a PING among them asked for has come
         in_.pass_on();
         if (error != engine::inbound_error::none)
-            return lost(loss::protocol);
+            return lost(loss_by(error));
         if (result.bytes < offered) {
             heartbeat_.caught_up();
             return wait(transport::direction::read);
@@ -595,9 +612,8 @@ void session::read_rest()
         return;
     if (closing_)
         return lost(loss::connection);
-    reading_.take_back();
-    if (reading_.take_left_over().error != engine::inbound_error::none)
-        return lost(loss::protocol);
+    if (const auto error = take_reading_back(); error != engine::inbound_error::none)
+        return lost(loss_by(error));
     engine::decoder& decoder = in_.decoder();
     for (std::size_t left = most_rest_bytes; left > 0;) {
         iovec space[engine::decoder::most_entries];
@@ -611,7 +627,7 @@ void session::read_rest()
         const auto error = decoder.received(result.bytes);
         in_.pass_on();
         if (error != engine::inbound_error::none)
-            return lost(loss::protocol);
+            return lost(loss_by(error));
     }
     lost(loss::connection);
 }

@@ -145,6 +145,8 @@ private:
     void handle(engine::outbound::outcome outcome);
     void read();
     void read_rest();
+    engine::inbound_error take_reading_back();
+    static loss loss_by(engine::inbound_error error) noexcept;
     void lend_reading();
     void watch_reading();
     /// In the I/O thread? Heartbeats and conflation want to see what comes in.

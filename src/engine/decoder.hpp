@@ -34,6 +34,9 @@ public:
     /// Takes `bytes` bytes that were read there. Complete messages are published:
     /// consumer_was_asleep() tells whether the consumer must be woken.
     virtual inbound_error received(std::size_t bytes) = 0;
+    /// After out_of_memory, or an exception, from received() or from here: tries once more to take
+    /// what was received.
+    virtual inbound_error go_on() { return inbound_error::none; }
     /// Drops the message of which only a part has come: the connection is lost.
     virtual void reset() noexcept = 0;
     /// Puts a message of this side's own making into the channel, before the first bytes of a

@@ -103,7 +103,7 @@ void inbound::reset() noexcept
         std::exchange(finished_, {}).announced->drop_reference();
     body_outside_ = false;
     outside_ = {};
-    have_ = needed_ = 0;
+    have_ = behind_body_ = needed_ = 0;
     in_message_ = false;
     publish();
     to_.queue.rollback();
@@ -153,18 +153,28 @@ inbound_error inbound::received(std::size_t bytes)
     if (body_) {
         const std::size_t rest = std::min(bytes, body_bytes_ - body_filled_);
         body_filled_ += rest;
-        bytes -= rest;
+        behind_body_ = bytes - rest;
         if (body_filled_ < body_bytes_)
             return inbound_error::none;
-        if (!finish_body())
-            return inbound_error::out_of_memory;
-        // The bytes behind the body were read to the tail as it was before the body was appended.
-        if (bytes && !to_.queue.reserve(std::max(bytes, have_), 0))
-            return inbound_error::out_of_memory;
-    } else if (bytes == offered_) {
-        read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+    } else {
+        if (bytes == offered_)
+            read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+        have_ += bytes;
     }
-    have_ += bytes;
+    return go_on();
+}
+
+// Each step is either done, or leaves everything as it was for the next time.
+inbound_error inbound::go_on()
+{
+    if (body_ && body_filled_ == body_bytes_ && !finish_body())
+        return inbound_error::out_of_memory;
+    if (behind_body_) {
+        // Read to the tail as it was before the body was appended.
+        if (!to_.queue.reserve(behind_body_))
+            return inbound_error::out_of_memory;
+        have_ = std::exchange(behind_body_, 0);
+    }
     const inbound_error error = walk();
     publish();
     return error;
@@ -374,17 +384,20 @@ inbound_error inbound::walk_frames()
         const bool complete =
             header.body_bytes <= have_ - header.header_bytes && have_ >= header.header_bytes;
         const bool command = Codec::has_commands && (header.flags & zmtp3::flag_command) != 0;
+        if constexpr (!std::is_same_v<Codec, zmtp3_codec>)
+            if (!queue.prepare_append()) // to skip what is left over of a header
+                return inbound_error::out_of_memory;
         if (complete) {
             const std::size_t bytes = header.header_bytes + header.body_bytes;
-            have_ -= bytes;
             if (!command) {
                 if (envelope_ != envelope::any &&
                     !envelope_allows(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
                     return inbound_error::bad_envelope;
                 const std::size_t left_over = Codec::accept(at, header);
-                if (left_over && !queue.skip(left_over))
-                    return inbound_error::out_of_memory;
+                if (left_over)
+                    queue.skip(left_over);
                 queue.advance(bytes - left_over);
+                have_ -= bytes;
                 end_of_frame((header.flags & zmtp3::flag_more) != 0);
                 continue;
             }
@@ -394,13 +407,21 @@ inbound_error inbound::walk_frames()
                 // a further part means nothing here.
                 at[0] &= ~std::byte{zmtp3::flag_more};
                 queue.advance(bytes);
+                have_ -= bytes;
                 end_of_frame(in_message_);
                 continue;
             }
-            went_on_ = false;
-            commands_.on_command(body);
-            if (!queue.skip(bytes))
+            if (!queue.prepare_append())
                 return inbound_error::out_of_memory;
+            went_on_ = false;
+            have_ -= bytes; // nothing that follows is taken if the command ends the connection
+            try {
+                commands_.on_command(body);
+            } catch (...) {
+                have_ += bytes;
+                throw;
+            }
+            queue.skip(bytes);
             continue;
         }
         if (command || header.body_bytes < large_body_bytes) {
@@ -413,14 +434,17 @@ inbound_error inbound::walk_frames()
                 return inbound_error::out_of_memory;
             break;
         }
+        const envelope before = envelope_;
         if (envelope_ != envelope::any &&
             !envelope_allows(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
             return inbound_error::bad_envelope;
-        if (!begin_body(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
+        if (!begin_body(header.body_bytes, (header.flags & zmtp3::flag_more) != 0)) {
+            envelope_ = before;
             return inbound_error::out_of_memory;
+        }
         const std::size_t left_over = Codec::accept(at, header);
-        if (left_over && !queue.skip(left_over))
-            return inbound_error::out_of_memory;
+        if (left_over)
+            queue.skip(left_over);
         queue.advance(header.header_bytes - left_over);
         body_filled_ = have_ - header.header_bytes;
         std::memcpy(body_data(), at + header.header_bytes, body_filled_);

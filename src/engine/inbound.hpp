@@ -50,7 +50,8 @@ public:
 
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
-    /// Not from within command_handler::on_command().
+    inbound_error go_on() override;
+    /// Also from within command_handler::on_command(): nothing that follows is taken then.
     void reset() noexcept override;
     bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
     void offer_memory(std::span<std::byte> memory) noexcept override;
@@ -90,6 +91,7 @@ private:
     } envelope_ = envelope::any;
 
     std::size_t have_ = 0;    ///< bytes lying at the tail of the queue, not walked over yet
+    std::size_t behind_body_ = 0; ///< the same, but the body that comes before has to be appended
     std::size_t needed_ = 0;  ///< size of the incomplete frame they begin, 0 = unknown
     std::size_t read_bytes_;  ///< how much to read at a time: follows the traffic
     std::size_t offered_ = 0; ///< inline room offered by prepare()

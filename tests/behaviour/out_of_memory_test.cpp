@@ -1,58 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls while there is no memory: an error, and nothing lost.
 #include "support/fixture.hpp"
+#include "support/scarce_memory.hpp"
 
-// A sanitizer has an allocator of its own.
-#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
 
 #include <poll.h>
 #include <sys/uio.h>
 
 #include <array>
-#include <cerrno>
-#include <cstdint>
 #include <cstdlib>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
-
-extern "C" void* __libc_malloc(std::size_t bytes);
-
-namespace {
-
-thread_local std::size_t refused_bytes = SIZE_MAX; // for this thread, and all that is more
-thread_local long allocations_left = -1;           // for this thread, -1 = any number
-
-/// While it lives, this thread gets no memory, or none of so many bytes.
-class no_memory {
-public:
-    explicit no_memory(std::size_t from_bytes = 0) { refused_bytes = from_bytes; }
-    ~no_memory() { refused_bytes = SIZE_MAX; }
-    no_memory(const no_memory&) = delete;
-    no_memory& operator=(const no_memory&) = delete;
-};
-
-/// While it lives, this thread gets memory so many times.
-class memory_for {
-public:
-    explicit memory_for(long allocations) { allocations_left = allocations; }
-    ~memory_for() { allocations_left = -1; }
-    memory_for(const memory_for&) = delete;
-    memory_for& operator=(const memory_for&) = delete;
-};
-
-} // namespace
-
-extern "C" void* malloc(std::size_t bytes)
-{
-    if (bytes >= refused_bytes || allocations_left == 0) {
-        errno = ENOMEM;
-        return nullptr;
-    }
-    if (allocations_left > 0)
-        --allocations_left;
-    return __libc_malloc(bytes);
-}
 
 namespace zlink::test {
 namespace {
@@ -274,8 +235,12 @@ TEST_P(ZlinkOnlyOutOfMemory, what_is_sent_without_memory_comes_or_was_refused)
                 constexpr int count = 20;
                 int sent = 0;
                 for (int index = 0; index < count; ++index) {
-                    const memory_for some(allocations);
-                    if (zmq_send(to, body.data(), size, 0) >= 0)
+                    int result = 0;
+                    {
+                        const memory_for some(allocations);
+                        result = zmq_send(to, body.data(), size, 0);
+                    }
+                    if (result >= 0)
                         ++sent;
                     else
                         EXPECT_EQ(ENOMEM, zmq_errno());
@@ -297,6 +262,64 @@ TEST_P(ZlinkOnlyOutOfMemory, what_is_sent_without_memory_comes_or_was_refused)
                 EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(from, got.data(), size, ZMQ_DONTWAIT)));
             }
     }).join(); // a thread that has had no memory yet
+}
+
+// More than the system's buffers take at once: a part has gone when the rest needs memory.
+TEST_P(ZlinkOnlyOutOfMemory, what_has_gone_in_part_comes)
+{
+    auto [puller, pusher, address] = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+    pusher.set(ZMQ_SNDTIMEO, 10'000);
+    for (const std::size_t size : {2'000'000U, 9'000'000U}) {
+        const std::string body(size, 'x');
+        int sent = 0;
+        for (long allocations = 0; allocations < 10; ++allocations) {
+            SCOPED_TRACE(std::to_string(allocations) + " " + std::to_string(size));
+            int result = 0;
+            {
+                const memory_for some(allocations);
+                result = zmq_send(pusher, body.data(), size, 0);
+            }
+            if (result < 0) {
+                ASSERT_EQ(ENOMEM, zmq_errno());
+                continue;
+            }
+            ++sent;
+            ASSERT_TRUE(body == puller.recv());
+        }
+        EXPECT_LE(5, sent);
+    }
+}
+
+// A thread that waits for each message soon reads the connection itself.
+TEST_P(ZlinkOnlyOutOfMemory, what_has_come_while_there_was_none_is_received)
+{
+    auto [puller, pusher, address] = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH);
+    constexpr int rounds = 100;
+    for (const std::size_t size : {10U, 1000U, 5000U, 30'000U, 100'000U}) {
+        std::binary_semaphore turn(0);
+        std::thread sender([&, &to = pusher] {
+            for (int index = 0; index < rounds; ++index) {
+                turn.acquire();
+                to.send_parts({std::string(size, 'a'), std::to_string(index)});
+            }
+        });
+        std::vector<char> got(size);
+        for (int index = 0; index < rounds; ++index) {
+            int result = 0;
+            {
+                const memory_for some(index % 5);
+                turn.release();
+                result = zmq_recv(puller, got.data(), size, 0);
+            }
+            if (result < 0) {
+                EXPECT_EQ(ENOMEM, zmq_errno());
+                result = zmq_recv(puller, got.data(), size, 0);
+            }
+            EXPECT_EQ(static_cast<int>(size), result);
+            EXPECT_EQ(std::to_string(index), puller.recv());
+        }
+        sender.join();
+    }
 }
 
 TEST_P(ZlinkOnlyOutOfMemory, closing_needs_none)

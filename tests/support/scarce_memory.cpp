@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "support/scarce_memory.hpp"
+
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
+
+#include <cerrno>
+#include <cstdint>
+
+extern "C" void* __libc_malloc(std::size_t bytes);
+
+namespace {
+
+constexpr long any_number = -1;
+
+// For this thread.
+thread_local std::size_t refused_bytes = SIZE_MAX; // and all that is more
+thread_local long allocations_left = any_number;
+thread_local bool once = false; // after that there is memory again
+
+bool refuses(std::size_t bytes) noexcept
+{
+    if (bytes >= refused_bytes)
+        return true;
+    if (allocations_left == any_number)
+        return false;
+    if (allocations_left > 0) {
+        --allocations_left;
+        return false;
+    }
+    if (once)
+        allocations_left = any_number;
+    return true;
+}
+
+} // namespace
+
+extern "C" void* malloc(std::size_t bytes)
+{
+    if (!refuses(bytes))
+        return __libc_malloc(bytes);
+    errno = ENOMEM;
+    return nullptr;
+}
+
+namespace zlink::test {
+
+no_memory::no_memory(std::size_t from_bytes) noexcept
+{
+    refused_bytes = from_bytes;
+}
+
+no_memory::~no_memory()
+{
+    refused_bytes = SIZE_MAX;
+}
+
+memory_for::memory_for(long allocations) noexcept
+{
+    allocations_left = allocations;
+}
+
+memory_for::~memory_for()
+{
+    allocations_left = any_number;
+}
+
+memory_but_once::memory_but_once(long allocations_before) noexcept
+{
+    allocations_left = allocations_before;
+    once = true;
+}
+
+memory_but_once::~memory_but_once()
+{
+    allocations_left = any_number;
+    once = false;
+}
+
+bool memory_but_once::was_refused() const noexcept
+{
+    return allocations_left == any_number;
+}
+
+} // namespace zlink::test
+
+#endif

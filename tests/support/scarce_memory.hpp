@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+// Only malloc of glibc can be replaced like this, and sanitizers have one of their own.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#define ZLINK_MEMORY_CAN_BE_SCARCE
+#endif
+
+namespace zlink::test {
+
+/// While it lives, this thread gets no memory, or none of `from_bytes` bytes and more.
+class no_memory {
+public:
+    explicit no_memory(std::size_t from_bytes = 0) noexcept;
+    ~no_memory();
+    no_memory(const no_memory&) = delete;
+    no_memory& operator=(const no_memory&) = delete;
+};
+
+/// While it lives, this thread gets memory so many times.
+class memory_for {
+public:
+    explicit memory_for(long allocations) noexcept;
+    ~memory_for();
+    memory_for(const memory_for&) = delete;
+    memory_for& operator=(const memory_for&) = delete;
+};
+
+/// While it lives, this thread gets memory so many times, then once not, and then again.
+class memory_but_once {
+public:
+    explicit memory_but_once(long allocations_before) noexcept;
+    ~memory_but_once();
+    memory_but_once(const memory_but_once&) = delete;
+    memory_but_once& operator=(const memory_but_once&) = delete;
+    /// Has it been refused?
+    bool was_refused() const noexcept;
+};
+
+} // namespace zlink::test
