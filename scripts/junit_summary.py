@@ -2,15 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts the test cases in JUnit files as ctest and pytest write them.
 
-Without --total: one line about the given files. With --total: a line for each failed case and each
-lane that failed without one, then "N passed, N failed"; the status is 1 when anything failed or
-nothing passed.
+Without --total: one line about the given files. With --total: a line for each failed case, with the
+end of what it printed, and for each lane that failed without one, then "N passed, N failed"; the
+status is 1 when anything failed or nothing passed.
 """
 
 import argparse
 import pathlib
 import sys
 import xml.etree.ElementTree as xml
+
+most_lines = 30  # of what a failed case has printed
 
 
 def outcome(case):
@@ -28,13 +30,20 @@ def outcome(case):
     return "passed"
 
 
+def printed(case):
+    """What the case has printed, of pytest the traceback as well."""
+    elements = [case.find(tag) for tag in ("failure", "error", "system-out")]
+    return "\n".join(element.text for element in elements if element is not None and element.text)
+
+
 def cases(file):
-    """(name, outcome) of each case; a file that cannot be read is a failure of its own."""
+    """(name, outcome, what it printed) of each case; a file that cannot be read is a failure of
+    its own."""
     try:
         root = xml.parse(file).getroot()
     except (OSError, xml.ParseError) as problem:
-        return [(f"{file.name}: {problem}", "failed")]
-    return [(case.get("name", "?"), outcome(case)) for case in root.iter("testcase")]
+        return [(f"{file.name}: {problem}", "failed", "")]
+    return [(case.get("name", "?"), outcome(case), printed(case)) for case in root.iter("testcase")]
 
 
 def main():
@@ -50,11 +59,13 @@ def main():
     if not arguments.total:
         print(f"{count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped")
         return 0
-    for file, name, kind in found:
+    for file, name, kind, output in found:
         if kind == "failed":
             print(f"    failed: {file.stem}: {name}")
+            for line in output.splitlines()[-most_lines:]:
+                print(f"        {line}")
     for lane in arguments.failed_lanes.split():
-        if not any(file.stem.startswith(lane) and kind == "failed" for file, _, kind in found):
+        if not any(file.stem.startswith(lane) and kind == "failed" for file, _, kind, _ in found):
             print(f"    failed: the lane {lane}, without a failed test in its results")
             count["failed"] += 1
     if count["skipped"]:
