@@ -59,6 +59,10 @@ private:
     // Where a look is a few loads, to yield takes several times as long: news would come late. But
     // if others have run meanwhile, one of them may be who is to bring the news.
     static constexpr std::chrono::microseconds between_yields{2};
+    // Whose news came with the first yield, so many times in a row, runs only when it is given this
+    // processor, which need not wait then. Whether that is still so is tried now and again.
+    static constexpr unsigned enough_by_yields = 2;
+    static constexpr unsigned looks_between_trials = 16;
     static constexpr int first_credit = 6;
     static constexpr int most_credit = 16;
     static constexpr int cost_of_bad_look = 2;
@@ -71,7 +75,10 @@ private:
         const held_signals held; // one that comes now has to end the wait, as it does a sleep
         auto begin = steady_clock::now();
         auto yielded = begin;
-        for (;;) {
+        const bool gives_way = gives_way_at_once();
+        unsigned yields = 0;
+        bool just_yielded = false;
+        for (bool first = true;; first = false) {
             const glance seen = found();
             const bool success = seen == glance::news;
             const auto now = steady_clock::now();
@@ -80,16 +87,27 @@ private:
             if (success || now >= std::min(until, begin + longest_look)) {
                 looked(success && now - begin <= std::max<std::chrono::nanoseconds>(
                                                      always_good, usual_sleep_ / 2));
+                if (success && !first)
+                    by_first_yield_ = just_yielded && yields == 1
+                                          ? std::min(by_first_yield_ + 1, enough_by_yields)
+                                          : 0;
                 if (success)
                     return wait_result::signalled;
                 return held.waiting() ? wait_result::interrupted : wait_result::timeout;
             }
-            if (shares_processor_ || now - yielded >= between_yields) {
+            just_yielded = gives_way || shares_processor_ || now - yielded >= between_yields;
+            if (just_yielded) {
+                ++yields;
                 std::this_thread::yield(); // whoever is to bring the news may want this processor
                 yielded = steady_clock::now();
                 shares_processor_ = yielded - now >= between_yields;
             }
         }
+    }
+
+    bool gives_way_at_once() noexcept
+    {
+        return by_first_yield_ == enough_by_yields && ++looks_ % looks_between_trials != 0;
     }
 
     void looked(bool well) noexcept
@@ -122,6 +140,8 @@ private:
     std::chrono::nanoseconds usual_sleep_{}; ///< moving average of short ones
     int credit_ = 0;                         ///< no looks without any
     bool shares_processor_ = false;          ///< another thread ran during the last yield
+    unsigned by_first_yield_ = 0;            ///< looks in a row whose first yield brought the news
+    unsigned looks_ = 0;                     ///< since there have been enough of them
     unsigned short_sleeps_ = 0;
     unsigned short_sleeps_needed_ = fewest_short_sleeps;
 };

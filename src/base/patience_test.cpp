@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/patience.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sched.h>
+#include <thread>
 
 namespace zlink::base {
 namespace {
@@ -143,6 +146,67 @@ TEST(Patience, a_stream_is_not_looked_for)
 {
     patience subject = ready_to_look();
     EXPECT_EQ(wait_result::ready, subject.wait(true, no_deadline, at_once, short_sleep));
+}
+
+// --- one processor -------------------------------------------------------------------------------
+
+/// Two threads on one processor that answer each other.
+class OnOneProcessor : public testing::Test {
+protected:
+    // Answers until `done(glances)` says so of a look that needed a second glance.
+    template <class Done>
+    void answer(int side, Done done)
+    {
+        EXPECT_EQ(0, ::pthread_setaffinity_np(::pthread_self(), sizeof processors_, &processors_));
+        patience subject;
+        while (!ended_) {
+            int glances = 0;
+            const auto found = [&] {
+                ++glances;
+                return turn_ == side || ended_ ? glance::news : glance::nothing;
+            };
+            subject.wait(false, no_deadline, found, [&] {
+                while (turn_ != side && !ended_)
+                    std::this_thread::yield();
+                return wait_result::ready;
+            });
+            turn_ = 1 - side;
+            if (glances > 1 && done(glances))
+                ended_ = true;
+        }
+    }
+
+    // The first one that this thread may use.
+    const cpu_set_t processors_ = [] {
+        cpu_set_t usable, one;
+        CPU_ZERO(&one);
+        ::pthread_getaffinity_np(::pthread_self(), sizeof usable, &usable);
+        for (int number = 0; number < CPU_SETSIZE; ++number)
+            if (CPU_ISSET(number, &usable)) {
+                CPU_SET(number, &one);
+                break;
+            }
+        return one;
+    }();
+    std::atomic<int> turn_{0};
+    std::atomic<bool> ended_{false};
+};
+
+TEST_F(OnOneProcessor, gives_it_to_the_other_at_once)
+{
+    constexpr int enough = 10; // fewer than between two trials
+    int in_a_row = 0; // looks that needed no third glance
+    int looks = 0;
+    std::thread there([&] { answer(1, [](int) { return false; }); });
+    std::thread here([&] {
+        answer(0, [&](int glances) {
+            in_a_row = glances == 2 ? in_a_row + 1 : 0;
+            return in_a_row == enough || ++looks == 200'000;
+        });
+    });
+    here.join();
+    there.join();
+    EXPECT_EQ(enough, in_a_row);
 }
 
 // --- signals -------------------------------------------------------------------------------------
