@@ -398,10 +398,21 @@ void pipe_end::say_farewell() noexcept
         write(notice_frame(farewell_to_, farewell_));
 }
 
+bool pipe_end::leave() noexcept
+{
+    give_up_message();
+    if (!other_ || other_gone_)
+        return false;
+    say_farewell();
+    other_->on_left();
+    last_words_follow = true;
+    mark_other_closed();
+    return true;
+}
+
 void pipe_end::hang_up(int linger_ms) noexcept
 {
-    out_->queue.rollback();
-    in_message_ = false;
+    give_up_message();
     if (other_ && !other_gone_) {
         say_farewell();
         other_->on_closed(linger_ms);

@@ -76,6 +76,9 @@ public:
     /// Nothing more is written: when all is sent the peer shall go, which is told by `closed`. What
     /// it has sent can still be read.
     virtual void on_output_ended() noexcept {}
+    /// Nothing more is written, as the connection is no longer wanted. What has come by now is still
+    /// read; `closed` follows.
+    virtual void on_left() noexcept {}
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
     /// ever).
     virtual void on_closed(int linger_ms) noexcept = 0;
@@ -262,6 +265,10 @@ public:
     /// The other end is gone (the event was handled): it need not be told of anything.
     void mark_other_gone() noexcept { other_closed_ = other_gone_ = true; }
     bool other_closed() const noexcept { return other_closed_; }
+    /// The connection is going to be closed by who has made it: nothing more is written, and what has
+    /// come is read until `closed`, see pipe_peer::on_left(). False if the other end is gone already:
+    /// nothing follows.
+    bool leave() noexcept;
     /// Ends the peer's side, as close() does, but what it has sent can still be read.
     void hang_up(int linger_ms) noexcept;
     /// Gives this end up; returns whether it was not given up before.

@@ -127,6 +127,8 @@ void session::do_request(unsigned number)
         return drain();
     case request::read_rest:
         return read_rest();
+    case request::read_last:
+        return read_last();
     case request::close_unless_linked:
         if (!channels_)
             finish();
@@ -604,18 +606,36 @@ void session::read()
 }
 
 // Nothing can be written any more, but the kernel may hold what the peer has sent before it left.
-// All of it is taken, if the queue is full or not: it is no more than the kernel's buffers take, and
-// the next connection need not wait until the application has read.
+// The next connection need not wait until the application has received it.
 void session::read_rest()
 {
     if (!cut_off_ || !in_traffic_)
         return;
-    if (closing_)
-        return lost(loss::connection);
+    if (closing_ || read_all())
+        lost(loss::connection);
+}
+
+// The socket wants no more of this connection, but what has come by now.
+void session::read_last()
+{
+    if (in_traffic_ && !closing_ && !cut_off_)
+        read_all();
+    if (socket_end_)
+        socket_end_->notify(pipe_end::closed);
+}
+
+// All that has come; of a connection that was cut off if the queue is full or not: that is no more
+// than the kernel's buffers take. False if the connection was lost by it.
+bool session::read_all()
+{
+    const auto lose = [this](engine::inbound_error error) {
+        lost(loss_by(error));
+        return false;
+    };
     if (const auto error = take_reading_back(); error != engine::inbound_error::none)
-        return lost(loss_by(error));
+        return lose(error);
     engine::decoder& decoder = in_.decoder();
-    for (std::size_t left = most_rest_bytes; left > 0;) {
+    for (std::size_t left = most_rest_bytes; left > 0 && (cut_off_ || decoder.has_room());) {
         iovec space[engine::decoder::most_entries];
         const int count = decoder.prepare(space);
         if (count == 0)
@@ -627,9 +647,9 @@ void session::read_rest()
         const auto error = decoder.received(result.bytes);
         in_.pass_on();
         if (error != engine::inbound_error::none)
-            return lost(loss_by(error));
+            return lose(error);
     }
-    lost(loss::connection);
+    return true;
 }
 
 void session::wait(transport::direction which)

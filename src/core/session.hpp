@@ -79,6 +79,7 @@ public:
     void withdraw_memory() noexcept override { reading_.withdraw_memory(); }
     void return_reading() noexcept override;
     void on_output_ended() noexcept override { ask(request::close_after_output); }
+    void on_left() noexcept override { ask(request::read_last); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     passed_by write_through(const iovec (&message)[2]) noexcept override;
 
@@ -103,6 +104,7 @@ private:
         tell_of_room,
         drain,
         read_rest,
+        read_last,
         close_unless_linked,
         close_after_output,
         close
@@ -145,6 +147,8 @@ private:
     void handle(engine::outbound::outcome outcome);
     void read();
     void read_rest();
+    void read_last();
+    bool read_all();
     engine::inbound_error take_reading_back();
     static loss loss_by(engine::inbound_error error) noexcept;
     void lend_reading();

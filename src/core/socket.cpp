@@ -869,13 +869,17 @@ bool socket::end_connected(std::string_view text)
             ended.connection->close(options_.linger_ms);
             continue;
         }
-        read_lent(); // what has come can still be received, also if it is this thread that reads
+        read_lent(); // what has come can be received at once, also if it is this thread that reads
         for (std::size_t i = 0; i < pipes_.size(); ++i) // IMMEDIATE=1: pipes of its connections
             if (const auto other = pipes_[i]; other && other->connected_side &&
                                               other->endpoint == ended.endpoint &&
                                               other->belongs_to(*ended.connection)) {
-                other->hang_up(options_.linger_ms);
-                finish_pipe(*other);
+                if (other->leave()) {
+                    forget_shortcuts();
+                    pattern_->peer_closed(*other);
+                } else {
+                    finish_pipe(*other);
+                }
             }
         ended.connection->close(options_.linger_ms);
     }

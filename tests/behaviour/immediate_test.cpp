@@ -131,33 +131,67 @@ TEST(ImmediateTcp, what_has_come_can_be_read_after_disconnecting)
     EXPECT_TRUE(peer.ended());
 }
 
-// A thread that waits again and again reads its connection by itself: nobody else has read what lies
-// in the kernel.
-TEST(ZlinkOnlyImmediateTcp, what_lies_in_the_kernel_can_be_read_after_disconnecting)
+// Nobody may have read what lies in the kernel when the connection is given up: not the I/O thread,
+// and not the socket's, which reads its connection by itself if it waits again and again.
+class ZlinkOnlyDisconnect : public testing::TestWithParam<int> {};
+
+TEST_P(ZlinkOnlyDisconnect, leaves_what_lies_in_the_kernel)
 {
     test_context context;
     const raw_listener listener;
     test_socket sink(context, ZMQ_PULL);
-    const raw_peer peer = meet(sink, listener, "PUSH");
-    constexpr int messages_to_settle = 40;
-    {
-        std::atomic<int> wanted{0};
-        // Ends with the test, also if that fails.
-        const std::jthread sending([&](const std::stop_token& stop) {
-            for (int index = 0; index < messages_to_settle; ++index) {
-                while (wanted <= index && !stop.stop_requested())
-                    std::this_thread::yield();
-                peer.send(zmtp::frame(std::to_string(index)));
+    for (int round = 0; round < 10; ++round) {
+        const raw_peer peer = meet(sink, listener, "PUSH");
+        const int waits = GetParam();
+        {
+            std::atomic<int> wanted{0};
+            // Ends with the test, also if that fails.
+            const std::jthread sending([&](const std::stop_token& stop) {
+                for (int index = 0; index < waits; ++index) {
+                    while (wanted <= index && !stop.stop_requested())
+                        std::this_thread::yield();
+                    peer.send(zmtp::frame(std::to_string(index)));
+                }
+            });
+            for (int index = 0; index < waits; ++index) {
+                ++wanted;
+                EXPECT_EQ(std::to_string(index), sink.recv());
             }
-        });
-        for (int index = 0; index < messages_to_settle; ++index) {
-            ++wanted;
-            EXPECT_EQ(std::to_string(index), sink.recv());
+        }
+        peer.send(zmtp::frame("last"));
+        ASSERT_EQ(0, zmq_disconnect(sink, listener.endpoint().c_str()));
+        EXPECT_EQ("last", sink.recv());
+        EXPECT_TRUE(peer.ended());
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(AfterWaits, ZlinkOnlyDisconnect, testing::Values(1, 40),
+                         testing::PrintToStringParamName());
+
+// A PAIR takes another peer once the one before is gone and nothing of it is left.
+TEST(ImmediateTcp, a_pair_takes_the_next_peer_after_disconnecting)
+{
+    test_context context;
+    test_socket socket(context, ZMQ_PAIR);
+    for (int round = 0; round < 10; ++round) {
+        const bool gone_before = round % 2 != 0;
+        const raw_listener listener;
+        {
+            const raw_peer peer = meet(socket, listener, "PAIR");
+            peer.send(zmtp::frame("first") + zmtp::frame("second"));
+            EXPECT_EQ("first", socket.recv());
+            if (!gone_before) {
+                ASSERT_EQ(0, zmq_disconnect(socket, listener.endpoint().c_str()));
+                EXPECT_EQ("second", socket.recv());
+                EXPECT_TRUE(peer.ended());
+            }
+        }
+        if (gone_before) {
+            ASSERT_TRUE(wait_until([&] { return (socket.events() & ZMQ_POLLOUT) == 0; }));
+            ASSERT_EQ(0, zmq_disconnect(socket, listener.endpoint().c_str()));
+            EXPECT_EQ("second", socket.recv());
         }
     }
-    peer.send(zmtp::frame("last"));
-    ASSERT_EQ(0, zmq_disconnect(sink, listener.endpoint().c_str()));
-    EXPECT_EQ("last", sink.recv());
 }
 
 // With libzmq that is so once the socket has noticed, a call or two later.
