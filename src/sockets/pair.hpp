@@ -15,7 +15,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        if (peer_)
+        if (peer_ && !has_gone(*peer_))
             return host_.drop(pipe);
         peer_ = &pipe;
     }
@@ -104,6 +104,15 @@ protected:
     core::pipe_end* peer_ = nullptr;
 
 private:
+    // Perhaps with the same mail, or only its last message was still wanted.
+    bool has_gone(core::pipe_end& peer)
+    {
+        core::frame unread;
+        if (peer.other_closed() && !peer.peek(unread))
+            host_.drop(peer);
+        return peer.dropped;
+    }
+
     // What was begun has nowhere to go.
     void lose_message() noexcept
     {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PAIR: one peer, both directions.
-#include "support/fixture.hpp"
+#include "support/listening_post.hpp"
 
 #include <thread>
 
@@ -96,6 +96,31 @@ TEST_P(Pair, ping_pong)
 }
 
 ZLINK_ALL_TRANSPORTS(Pair);
+
+// libzmq turns others away until a call on the socket has noticed the end of the first peer.
+class ZlinkOnlyPair : public transport_test {};
+
+TEST_P(ZlinkOnlyPair, takes_the_next_peer_when_it_hears_of_both_at_once)
+{
+    test_socket bound(context_, ZMQ_PAIR);
+    listening_post post(context_, bound, ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED);
+    const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+    {
+        test_socket first(context_, ZMQ_PAIR);
+        first.connect(address);
+        post.expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    }
+    post.expect(ZMQ_EVENT_DISCONNECTED);
+    test_socket next(context_, ZMQ_PAIR);
+    next.connect(address);
+    post.expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
+    next.send("I am the next");
+    EXPECT_EQ("I am the next", bound.recv());
+    bound.send("welcome");
+    EXPECT_EQ("welcome", next.recv());
+}
+
+ZLINK_WIRE_TRANSPORTS(ZlinkOnlyPair);
 
 } // namespace
 } // namespace zlink::test
