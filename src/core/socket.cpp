@@ -875,7 +875,7 @@ bool socket::end_connected(std::string_view text)
                                               other->endpoint == ended.endpoint &&
                                               other->belongs_to(*ended.connection)) {
                 if (other->leave()) {
-                    forget_shortcuts();
+                    end_own_reading(*other); // its I/O thread takes that back
                     pattern_->peer_closed(*other);
                 } else {
                     finish_pipe(*other);
