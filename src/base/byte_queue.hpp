@@ -85,7 +85,7 @@ public:
     /// (on failure it stays with the caller).
     bool append(buffer* owner, const std::byte* data, std::size_t bytes,
                 bool continuation = false) noexcept;
-    /// Sees to it that the next append() does not fail; false when memory is exhausted.
+    /// Sees to it that the next append() or skip() does not fail; false when memory is exhausted.
     bool prepare_append() noexcept;
     /// Appends bytes that lie in a chunk several queues share (the queue takes a reference of its
     /// own). What follows them there may be appended next, and makes one run with them.

@@ -557,7 +557,9 @@ engine::inbound_error session::take_reading_back()
 // Only a peer that breaks the protocol is not to be connected to again.
 session::loss session::loss_by(engine::inbound_error error) noexcept
 {
-    return error == engine::inbound_error::out_of_memory ? loss::connection : loss::protocol;
+    using engine::inbound_error;
+    return error == inbound_error::none || error == inbound_error::out_of_memory ? loss::connection
+                                                                                 : loss::protocol;
 }
 
 void session::read()
@@ -581,7 +583,7 @@ void session::read()
         iovec space[engine::decoder::most_entries];
         const int count = decoder.prepare(space);
         if (count == 0)
-            return lost(loss_by(engine::inbound_error::out_of_memory));
+            return lost(loss::connection); // no memory
         const std::size_t offered = transport::total_bytes(space, count);
         const auto result = stream_->read_some(space, count);
         if (result.would_block()) {
@@ -611,29 +613,25 @@ void session::read_rest()
 {
     if (!cut_off_ || !in_traffic_)
         return;
-    if (closing_ || read_all())
-        lost(loss::connection);
+    lost(closing_ ? loss::connection : loss_by(read_all()));
 }
 
 // The socket wants no more of this connection, but what has come by now.
 void session::read_last()
 {
     if (in_traffic_ && !closing_ && !cut_off_)
-        read_all();
+        if (const auto error = read_all(); error != engine::inbound_error::none)
+            lost(loss_by(error));
     if (socket_end_)
         socket_end_->notify(pipe_end::closed);
 }
 
 // All that has come; of a connection that was cut off if the queue is full or not: that is no more
-// than the kernel's buffers take. False if the connection was lost by it.
-bool session::read_all()
+// than the kernel's buffers take.
+engine::inbound_error session::read_all()
 {
-    const auto lose = [this](engine::inbound_error error) {
-        lost(loss_by(error));
-        return false;
-    };
     if (const auto error = take_reading_back(); error != engine::inbound_error::none)
-        return lose(error);
+        return error;
     engine::decoder& decoder = in_.decoder();
     for (std::size_t left = most_rest_bytes; left > 0 && (cut_off_ || decoder.has_room());) {
         iovec space[engine::decoder::most_entries];
@@ -647,9 +645,9 @@ bool session::read_all()
         const auto error = decoder.received(result.bytes);
         in_.pass_on();
         if (error != engine::inbound_error::none)
-            return lose(error);
+            return error;
     }
-    return true;
+    return engine::inbound_error::none;
 }
 
 void session::wait(transport::direction which)

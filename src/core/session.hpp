@@ -148,7 +148,7 @@ private:
     void read();
     void read_rest();
     void read_last();
-    bool read_all();
+    engine::inbound_error read_all();
     engine::inbound_error take_reading_back();
     static loss loss_by(engine::inbound_error error) noexcept;
     void lend_reading();

@@ -384,7 +384,7 @@ inbound_error inbound::walk_frames()
         const bool complete =
             header.body_bytes <= have_ - header.header_bytes && have_ >= header.header_bytes;
         const bool command = Codec::has_commands && (header.flags & zmtp3::flag_command) != 0;
-        if constexpr (!std::is_same_v<Codec, zmtp3_codec>)
+        if constexpr (std::is_same_v<Codec, zmtp1_codec>)
             if (!queue.prepare_append()) // to skip what is left over of a header
                 return inbound_error::out_of_memory;
         if (complete) {
