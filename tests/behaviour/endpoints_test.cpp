@@ -13,7 +13,10 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <string_view>
+#include <system_error>
 
 namespace zlink::test {
 namespace {
@@ -240,6 +243,95 @@ TEST_F(Endpoints, a_source_address_means_nothing_to_a_listener)
     peer.connect(address);
     peer.send("hello");
     EXPECT_EQ("hello", socket_.recv());
+}
+
+TEST_F(Endpoints, a_source_address_of_a_listener_has_to_be_one)
+{
+    for (const char* source : {"", "127.0.0.1", "*", "x", ";", "127.0.0.1:x"}) {
+        const std::string address = "tcp://" + std::string(source) + ";127.0.0.1:*";
+        EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket_, address.c_str()))) << address;
+    }
+    for (const char* source : {"nosuchinterface:0", "127.0.0.1:1;127.0.0.1:2"}) {
+        const std::string address = "tcp://" + std::string(source) + ";127.0.0.1:*";
+        EXPECT_TRUE(fails_with(ENODEV, zmq_bind(socket_, address.c_str()))) << address;
+    }
+    for (const char* address : {"tcp://;127.0.0.1:80", "tcp://;", "tcp://127.0.0.1:80;"})
+        EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket_, address))) << address;
+    for (const char* source : {"*:0", "lo:*"})
+        socket_.bind("tcp://" + std::string(source) + ";127.0.0.1:*");
+}
+
+TEST_F(Endpoints, a_source_address_does_not_matter_to_unbind)
+{
+    const std::string with_source =
+        "tcp://127.0.0.1:0;" + socket_.bind_and_resolve("tcp://127.0.0.1:*").substr(6);
+    EXPECT_EQ(0, zmq_unbind(socket_, with_source.c_str()));
+}
+
+/// What is in the way of a socket file, and stays.
+class IpcObstacle : public ::testing::Test {
+protected:
+    IpcObstacle() { std::ofstream(file_) << "precious"; }
+    ~IpcObstacle() override
+    {
+        std::error_code ignored;
+        for (const std::string& path : {link_, file_})
+            std::filesystem::remove_all(path, ignored);
+    }
+    bool file_is_as_it_was() const
+    {
+        std::string content;
+        std::ifstream(file_) >> content;
+        return std::filesystem::is_regular_file(file_) && content == "precious";
+    }
+
+    const std::string file_ = known_address(transport::ipc).substr(6);
+    const std::string link_ = file_ + ".link";
+    test_context context_;
+    test_socket socket_{context_, ZMQ_DEALER};
+};
+
+TEST_F(IpcObstacle, a_plain_file_is_not_replaced)
+{
+    for (int round = 0; round < 3; ++round)
+        EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(socket_, ("ipc://" + file_).c_str())));
+    EXPECT_TRUE(file_is_as_it_was());
+    std::filesystem::remove(file_);
+    socket_.bind("ipc://" + file_);
+}
+
+TEST_F(IpcObstacle, neither_is_a_link_to_a_file_or_a_directory)
+{
+    for (const std::string& target : {file_, scratch_directory()}) {
+        std::filesystem::create_symlink(target, link_);
+        EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(socket_, ("ipc://" + link_).c_str())));
+        EXPECT_EQ(target, std::filesystem::read_symlink(link_));
+        std::filesystem::remove(link_);
+    }
+    EXPECT_TRUE(file_is_as_it_was());
+}
+
+TEST_F(IpcObstacle, neither_is_a_pipe)
+{
+    ASSERT_EQ(0, ::mkfifo(link_.c_str(), 0600));
+    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(socket_, ("ipc://" + link_).c_str())));
+    EXPECT_TRUE(std::filesystem::is_fifo(link_));
+}
+
+TEST_F(IpcObstacle, a_link_to_a_socket_or_to_nothing_is_replaced)
+{
+    const std::string stale = known_address(transport::ipc);
+    {
+        test_socket first(context_, ZMQ_DEALER);
+        first.bind(stale);
+    }
+    for (const std::string& target : {stale.substr(6), file_ + ".nothing"}) {
+        std::filesystem::create_symlink(target, link_);
+        test_socket bound(context_, ZMQ_DEALER);
+        bound.bind("ipc://" + link_);
+        EXPECT_TRUE(std::filesystem::is_socket(std::filesystem::symlink_status(link_)));
+        std::filesystem::remove(link_);
+    }
 }
 
 TEST_F(Endpoints, a_wildcard_is_a_file_name_to_those_who_connect)

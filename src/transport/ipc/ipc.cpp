@@ -117,6 +117,18 @@ std::string make_directory(error_code& error)
     return pattern;
 }
 
+/// Is there a socket, or a link to one or to nothing? Whatever else there is stays, and binding
+/// fails.
+bool may_be_replaced(const std::string& path) noexcept
+{
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0)
+        return false;
+    if (S_ISLNK(info.st_mode) && ::stat(path.c_str(), &info) != 0)
+        return errno == ENOENT;
+    return S_ISSOCK(info.st_mode);
+}
+
 std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
                                  const options& settings, error_code& error)
 {
@@ -137,7 +149,7 @@ std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
     const generic_endpoint endpoint = to_endpoint(path, error);
     if (error)
         return nullptr;
-    if (path.front() != '@')
+    if (path.front() != '@' && may_be_replaced(path))
         ::unlink(path.c_str()); // left behind by a process that died, or taken over from a live one
     auto bound = listen_on(io, endpoint, kind, settings, on_close, error);
     if (!bound && on_close)
