@@ -639,7 +639,7 @@ int socket::bind(std::string_view text)
         return open_datagrams(*datagrams, endpoint_role::bound, text, endpoint.address);
     if (endpoint.scheme == "inproc") {
         std::string last(text);
-        bound_.push_back({last, last, nullptr}); // before the name is known: memory may run out
+        bound_.push_back({last, nullptr}); // before the name is known: memory may run out
         try {
             if (const int error =
                     context_.inproc().bind(std::string(endpoint.address), {link_, &options_})) {
@@ -669,7 +669,7 @@ int socket::bind(std::string_view text)
     auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, endpoint_options_,
                                                 std::move(acceptor));
     last_endpoint_ = listening->endpoint();
-    bound_.push_back({last_endpoint_, std::string(text), listening});
+    bound_.push_back({last_endpoint_, listening});
     link_->events.emit({ZMQ_EVENT_LISTENING,
                         monitor_event::number(fd),
                         monitor_event::side::bound,
@@ -820,7 +820,7 @@ bool socket::end_bound(std::string_view text)
 {
     bool found = false;
     for (auto at = bound_.begin(); at != bound_.end();) {
-        if (at->endpoint != text && at->as_given != text) {
+        if (at->endpoint != text) {
             ++at;
             continue;
         }

@@ -378,8 +378,7 @@ private:
     std::vector<std::shared_ptr<pipe_end>> dropped_; ///< perhaps closed already
 
     struct bound_endpoint {
-        std::string endpoint;
-        std::string as_given;
+        std::string endpoint; ///< wildcards resolved
         std::shared_ptr<listener> listening; ///< null for inproc
     };
     struct connected_endpoint {

@@ -92,7 +92,8 @@ struct scheme {
     std::shared_ptr<connect_attempt> (*connect)(boost::asio::io_context& io,
                                                 std::string_view address, const options& settings,
                                                 connect_handler handler);
-    /// The form LAST_ENDPOINT would give a bound wildcard or name, for zmq_unbind; may be empty.
+    /// Another way to write the endpoint, with scheme, if it was bound or connected to by number;
+    /// may be empty. Wildcards stand for no endpoint.
     std::string (*canonical)(std::string_view address, const options& settings);
     /// The endpoint, with scheme, that connections are made to first, if that is another: a proxy.
     /// Empty if not.

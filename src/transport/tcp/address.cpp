@@ -99,6 +99,28 @@ ip::tcp::endpoint resolve_local(std::string_view text, bool ipv6, error_code& er
     return {mapped(*address, ipv6), *port};
 }
 
+ip::tcp::endpoint resolve_bound(std::string_view text, bool ipv6)
+{
+    std::string host;
+    const auto port = split_local_port(ip_host::split_local(text).remote, host);
+    if (!port || *port == 0 || !may_be_host(host))
+        return {};
+    auto address = ip_host::literal(host, ipv6);
+    if (!address && !ip_host::interface_address(host, ip_host::family::any))
+        address = ip_host::resolve(host, ipv6 ? ip_host::family::any : ip_host::family::v4);
+    return address ? ip::tcp::endpoint(mapped(*address, ipv6), *port) : ip::tcp::endpoint();
+}
+
+error_code check_source(std::string_view source)
+{
+    std::string host;
+    if (!split_local_port(source, host))
+        return system_error(EINVAL);
+    const bool known = host == "*" || ip_host::literal(host) ||
+                       ip_host::interface_address(host, ip_host::family::any);
+    return known ? error_code() : system_error(ENODEV);
+}
+
 ip::tcp::endpoint resolve_source(std::string_view source, const ip::tcp::endpoint& target,
                                  error_code& error)
 {

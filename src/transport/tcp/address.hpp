@@ -19,6 +19,15 @@ error_code check_connect(std::string_view address);
 boost::asio::ip::tcp::endpoint resolve_local(std::string_view address, bool ipv6,
                                              error_code& error);
 
+/// What resolve_local() gives for a literal or the name of a host; a source before ';' is left out.
+/// For "*", an interface or any port none is given: an endpoint with port 0.
+/// Blocks for host names.
+boost::asio::ip::tcp::endpoint resolve_bound(std::string_view address, bool ipv6);
+
+/// Is this a source that can be looked up here: "*", a literal or the name of an interface, and a
+/// port? EINVAL bad form, ENODEV unknown interface.
+error_code check_source(std::string_view source);
+
 /// The source of a connection to `target`: "*", a literal or the name of an interface, of the same
 /// family. EINVAL bad form, ENODEV unknown interface, EADDRNOTAVAIL another family.
 boost::asio::ip::tcp::endpoint resolve_source(std::string_view source,

@@ -130,8 +130,13 @@ std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
 {
     if (settings.listening_fd >= 0)
         return listen_on_given(io, {AF_INET, AF_INET6}, kind, settings, error);
-    // A source part, as connect addresses may have, means nothing here.
-    const auto local = ip_host::split_local(address).remote;
+    // A source, as connect addresses may have, means nothing here, but it has to be one.
+    const auto parts = ip_host::split_local(address);
+    if (parts.has_local)
+        error = tcp_address::check_source(parts.local);
+    if (error)
+        return nullptr;
+    const auto local = parts.remote;
     auto endpoint = tcp_address::resolve_local(local, settings.ipv6, error);
     if (error)
         return nullptr;
@@ -284,9 +289,8 @@ std::shared_ptr<connect_attempt> connect(asio::io_context& io, std::string_view 
 
 std::string canonical(std::string_view address, const options& settings)
 {
-    error_code error;
-    const auto endpoint = tcp_address::resolve_local(address, settings.ipv6, error);
-    return error ? std::string() : tcp_address::endpoint_text(endpoint);
+    const auto endpoint = tcp_address::resolve_bound(address, settings.ipv6);
+    return endpoint.port() == 0 ? std::string() : tcp_address::endpoint_text(endpoint);
 }
 
 std::string first_hop(const options& settings)
