@@ -313,7 +313,8 @@ public:
     bool last_words_follow = false; ///< between `leaving` and `closed`
     bool dropped = false;           ///< the socket is to close it
     bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
-    std::string endpoint;          ///< as given to connect or bind
+    std::string endpoint;          ///< as given to connect; of an accepted connection as bound
+    std::string far_end;           ///< of an accepted connection: the endpoint of the peer
     bool takes_all_groups = false; ///< of a RADIO: the peer joins none and is sent every message
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
     /// connection is told all of them. Set under the lock of the subscriptions.

@@ -230,8 +230,11 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
                             std::span<const std::byte> rest)
 {
     const bool is_new = !channels_;
-    if (is_new)
+    if (is_new) {
         make_pipe();
+        if (was_accepted_)
+            socket_end_->far_end = stream_->remote_endpoint();
+    }
     socket_end_->set_peer(describe_peer(remote, *stream_));
     in_traffic_ = true;
     in_.begin(remote, socket_end_, *this);

@@ -592,8 +592,11 @@ int socket::report_pipes()
                                 {},
                                 pipe->endpoint});
         else
-            link_->events.emit(
-                {ZMQ_EVENT_PIPES_STATS, lengths, monitor_event::side::bound, pipe->endpoint, {}});
+            link_->events.emit({ZMQ_EVENT_PIPES_STATS,
+                                lengths,
+                                monitor_event::side::bound,
+                                pipe->endpoint,
+                                pipe->far_end});
     }
     return any ? 0 : EAGAIN;
 }
@@ -608,19 +611,22 @@ void socket::snapshot_options()
     endpoint_options_ = std::make_shared<const socket_options>(options_);
 }
 
-int socket::bind_failed(std::string_view endpoint, int error,
+int socket::bind_failed(std::string_view address, std::string_view endpoint, int error,
                         std::unique_ptr<transport::acceptor> opened)
 {
     if (opened) {
         const int fd = opened->descriptor();
         opened.reset();
-        link_->events.emit(
-            {ZMQ_EVENT_CLOSED, monitor_event::number(fd), monitor_event::side::bound, {}, {}});
+        link_->events.emit({ZMQ_EVENT_CLOSED,
+                            monitor_event::number(fd),
+                            monitor_event::side::bound,
+                            endpoint,
+                            {}});
     }
     link_->events.emit({ZMQ_EVENT_BIND_FAILED,
                         monitor_event::number(error),
                         monitor_event::side::bound,
-                        endpoint,
+                        address,
                         {}});
     return error;
 }
@@ -663,7 +669,8 @@ int socket::bind(std::string_view text)
     transport::error_code error;
     auto acceptor = scheme->listen(thread->context(), endpoint.address, options_.transport, error);
     if (error)
-        return bind_failed(text, error.value(), std::move(acceptor));
+        return bind_failed(endpoint.address, scheme->known_unbound ? text : std::string_view(),
+                           error.value(), std::move(acceptor));
     snapshot_options();
     const int fd = acceptor->descriptor();
     auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, endpoint_options_,

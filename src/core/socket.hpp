@@ -327,7 +327,7 @@ private:
     bool end_own_reading(pipe_end& pipe);
     void drop_pipes();
     void close_pipe(pipe_end& pipe, int linger_ms);
-    int bind_failed(std::string_view endpoint, int error,
+    int bind_failed(std::string_view address, std::string_view endpoint, int error,
                     std::unique_ptr<transport::acceptor> opened);
     int connect_inproc(std::string_view name, const std::string& endpoint);
     void snapshot_options();

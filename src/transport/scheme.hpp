@@ -98,6 +98,8 @@ struct scheme {
     /// The endpoint, with scheme, that connections are made to first, if that is another: a proxy.
     /// Empty if not.
     std::string (*first_hop)(const options& settings) = nullptr;
+    /// Is an endpoint known by its address as it was given, also if it could not be bound?
+    bool known_unbound = false;
 };
 
 } // namespace zlink::transport

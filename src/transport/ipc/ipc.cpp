@@ -176,6 +176,6 @@ std::string canonical(std::string_view address, const options&)
 
 } // namespace
 
-const scheme ipc{"ipc", check_connect, listen, connect, canonical};
+const scheme ipc{"ipc", check_connect, listen, connect, canonical, nullptr, true};
 
 } // namespace zlink::transport
