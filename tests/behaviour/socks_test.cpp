@@ -3,6 +3,8 @@
 #define ZMQ_BUILD_DRAFT_API 1
 #include "support/fixture.hpp"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -106,14 +108,32 @@ public:
         return requests_;
     }
     std::size_t clients() const { return clients_; }
+    /// Where the last client came from, as "host:port".
+    std::string last_source() const
+    {
+        std::lock_guard lock(mutex_);
+        return source_;
+    }
 
 private:
+    void note_source(const raw_peer& client)
+    {
+        sockaddr_in peer{};
+        socklen_t bytes = sizeof peer;
+        char text[INET_ADDRSTRLEN] = "";
+        ::getpeername(client.fd(), reinterpret_cast<sockaddr*>(&peer), &bytes);
+        ::inet_ntop(AF_INET, &peer.sin_addr, text, sizeof text);
+        std::lock_guard lock(mutex_);
+        source_ = text + (":" + std::to_string(ntohs(peer.sin_port)));
+    }
+
     void run()
     {
         while (!stop_) {
             const auto client = listener_.try_accept(10ms);
             if (!client)
                 continue;
+            note_source(*client);
             const std::size_t index = clients_++;
             serve(*client, script_[std::min(index, script_.size() - 1)]);
         }
@@ -177,6 +197,7 @@ private:
     std::atomic<std::size_t> clients_{0};
     mutable std::mutex mutex_;
     std::vector<request> requests_;
+    std::string source_;
     std::thread thread_;
 };
 
@@ -227,6 +248,41 @@ TEST_F(Socks, messages_go_both_ways)
     EXPECT_EQ("\1\x7f\0\0\1"s, via.requests()[0].address);
     EXPECT_EQ(port_, via.requests()[0].port);
     EXPECT_EQ(target_, source_.last_endpoint());
+}
+
+TEST_F(Socks, the_proxy_is_connected_to_from_the_given_source)
+{
+    const std::string exact = known_address(transport::tcp).substr(6);
+    for (const auto& [source, begins] : {std::pair<std::string, std::string>{exact, exact},
+                                         {"127.0.0.7:0", "127.0.0.7:"},
+                                         {"127.0.0.8:*", "127.0.0.8:"},
+                                         {"lo:0", "127.0.0.1:"},
+                                         {"*:*", "127.0.0.1:"}}) {
+        const proxy via({manner::serve});
+        test_socket from(context_, ZMQ_DEALER);
+        from.set(ZMQ_RECONNECT_IVL, 5);
+        from.set(ZMQ_SOCKS_PROXY, source + ";" + via.address());
+        from.connect(target_);
+        from.send(source);
+        EXPECT_EQ(source, sink_.recv());
+        EXPECT_EQ(0u, via.last_source().find(begins)) << via.last_source();
+        EXPECT_EQ(port_, via.requests().at(0).port);
+    }
+}
+
+TEST_F(Socks, a_source_that_is_none_is_tried_for_ever)
+{
+    const proxy via({manner::serve});
+    for (const char* source : {"", "127.0.0.1", "x", "x:0", "localhost:0", "[::1]:0", "192.0.2.99:0",
+                               "127.0.0.1:0;127.0.0.1:0"}) {
+        test_socket from(context_, ZMQ_DEALER);
+        from.set(ZMQ_RECONNECT_IVL, 5);
+        from.set(ZMQ_SOCKS_PROXY, source + (";" + via.address()));
+        EXPECT_EQ(0, zmq_connect(from, target_.c_str())) << source;
+        from.send("never sent");
+        EXPECT_FALSE(sink_.readable(20ms)) << source;
+    }
+    EXPECT_EQ(0u, via.clients());
 }
 
 TEST_F(Socks, names_are_left_to_the_proxy)

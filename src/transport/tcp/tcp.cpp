@@ -170,8 +170,13 @@ public:
 
     void start()
     {
-        const auto next_hop =
-            settings_.socks_proxy.empty() ? target_ : ip_host::split(settings_.socks_proxy);
+        std::optional<ip_host::host_port> next_hop = target_;
+        if (!settings_.socks_proxy.empty()) {
+            const auto proxy = ip_host::split_local(settings_.socks_proxy);
+            if (proxy.has_local)
+                source_.emplace(proxy.local);
+            next_hop = ip_host::split(proxy.remote);
+        }
         const auto port = next_hop ? ip_host::parse_port(next_hop->port) : std::nullopt;
         if (!port || next_hop->host.empty())
             return finish_later(system_error(EINVAL));
