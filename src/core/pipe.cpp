@@ -85,8 +85,10 @@ bool pipe_end::write_any(const frame& part) noexcept
         return true;
     if (deferred_ && deferred_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
         flush(); // rather than begin one more packet with the end of this message
-    const bool inlined = part.size < (part.owner ? small_body_bytes : own_memory_bytes) &&
-                         !(part.owner && keeps_waiting(part));
+    const std::size_t copied_below = !part.owner                     ? own_memory_bytes
+                                     : is_inproc && part.user_owned() ? small_user_body_bytes
+                                                                      : small_body_bytes;
+    const bool inlined = part.size < copied_below && !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
     if (!at)
         return give_up_message();

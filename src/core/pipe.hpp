@@ -331,6 +331,9 @@ public:
 
     /// From here on a body that may be shared is referred to rather than copied.
     static constexpr std::size_t small_body_bytes = 4 * 1024;
+    /// The same over inproc, if it is memory of the application. Receivers count on that: it may be
+    /// shared with others who are to see what they write. By rate alone 2 KiB would do.
+    static constexpr std::size_t small_user_body_bytes = 1024;
 
 private:
     // What the loopback interface carries in one packet.

@@ -208,6 +208,7 @@ public:
         return wait_until([this] { return freed_ > 0; }) && freed_ == 1 && right_pointer_;
     }
     const std::string& content() const { return content_; }
+    void* data() { return content_.data(); }
 
 private:
     static void release(void* data, void* hint)
@@ -396,6 +397,43 @@ TEST(ForeignMemory, is_freed_when_a_publisher_has_no_subscriber)
     EXPECT_EQ(1000, zmq_msg_send(&message, socket, 0));
     EXPECT_TRUE(memory.freed_once());
 }
+
+/// The types of who binds and who connects, and sends.
+class HandedOn : public ::testing::TestWithParam<std::pair<int, int>> {};
+
+TEST_P(HandedOn, memory_of_the_sender_is_what_the_receiver_gets_over_inproc)
+{
+    test_context context;
+    auto [bound, peer, address] =
+        link(context, transport::inproc, GetParam().first, GetParam().second);
+    for (const std::size_t size : {1024, 1025, 2047, 2048, 4095, 4096, 100'000})
+        for (const bool with_free : {true, false}) {
+            foreign_memory memory(size);
+            zmq_msg_t message;
+            if (with_free)
+                memory.wrap(message);
+            else
+                ASSERT_EQ(0, zmq_msg_init_data(&message, memory.data(), size, nullptr, nullptr));
+            ASSERT_EQ(static_cast<int>(size), zmq_msg_send(&message, peer, 0));
+            EXPECT_EQ(0, memory.freed());
+            zmq_msg_t received;
+            ASSERT_EQ(0, zmq_msg_init(&received));
+            do
+                ASSERT_LE(0, zmq_msg_recv(&received, bound, 0)) << zmq_strerror(errno);
+            while (zmq_msg_more(&received));
+            EXPECT_EQ(memory.data(), zmq_msg_data(&received)) << size;
+            EXPECT_EQ(size, zmq_msg_size(&received));
+            EXPECT_EQ(0, memory.freed());
+            EXPECT_EQ(0, zmq_msg_close(&received));
+            EXPECT_EQ(with_free ? 1 : 0, memory.freed());
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(From, HandedOn,
+                         ::testing::Values(std::pair{ZMQ_PAIR, ZMQ_PAIR},
+                                           std::pair{ZMQ_PULL, ZMQ_PUSH},
+                                           std::pair{ZMQ_ROUTER, ZMQ_DEALER},
+                                           std::pair{ZMQ_SERVER, ZMQ_CLIENT}));
 
 class MessageOver : public transport_test {};
 
