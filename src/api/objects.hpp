@@ -118,9 +118,17 @@ template <class Body>
     return result(error); // only now: ending the turn may end the socket
 }
 
+/// A call has failed: the socket was perhaps closed by another thread while it waited.
+[[gnu::cold, gnu::noinline]] inline int failed(core::socket& socket, int error) noexcept
+{
+    if (socket.left())
+        socket.close_if_left();
+    return fail(error);
+}
+
 /// Runs `body(core::socket&)`, which returns an errno value or 0; nothing escapes as an exception.
-/// While the body waits other threads may use, and close, a shared socket: if it returns an error,
-/// the socket may be gone. A body that captures by value costs least.
+/// While the body waits other threads may use a shared socket, and close any: if it returns an
+/// error, the socket may be gone. A body that captures by value costs least.
 template <class Body>
 [[gnu::always_inline]] inline int with_socket(void* handle, Body body) noexcept
 {
@@ -129,7 +137,8 @@ template <class Body>
     core::socket* const socket = sockets().get(handle);
     if (!socket) [[unlikely]]
         return fail(ENOTSOCK);
-    return result(errno_of(*socket, body));
+    const int error = errno_of(*socket, body);
+    return error ? failed(*socket, error) : 0;
 }
 
 /// As with_socket(), with ETERM if the context is being terminated: that comes before what is wrong

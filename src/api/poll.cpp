@@ -5,6 +5,7 @@
 #include <csignal>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 #include <zmq.h>
 
@@ -39,6 +40,26 @@ std::optional<int> look_first(zmq_pollitem_t* items, int nitems, bool only_once)
     return ready || only_once ? std::optional(ready) : std::nullopt;
 }
 
+using kept_sockets = std::vector<std::shared_ptr<socket_object>>;
+
+int wait_for_items(std::span<zmq_pollitem_t> items, long timeout, const sigset_t* mask,
+                   kept_sockets& kept, int& ready)
+{
+    zlink::core::poll_set set(items.size());
+    for (zmq_pollitem_t& item : items) {
+        item.revents = 0;
+        if (!item.socket) {
+            set.add_descriptor(item.fd, item.events, item.revents);
+            continue;
+        }
+        zlink::core::socket* const polled = socket_to_wait_for(item.socket, kept);
+        if (!polled)
+            return ENOTSOCK;
+        set.add_socket(*polled, item.events, item.revents);
+    }
+    return set.wait(timeout, ready, mask);
+}
+
 int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* mask) noexcept
 {
     if (nitems < 0)
@@ -48,23 +69,12 @@ int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* 
     try {
         if (std::optional<int> done = look_first(items, nitems, timeout == 0 && !mask))
             return *done;
-        std::vector<std::shared_ptr<socket_object>> kept; // others may close them meanwhile
-        zlink::core::poll_set set(static_cast<std::size_t>(nitems));
-        for (int i = 0; i < nitems; ++i) {
-            zmq_pollitem_t& item = items[i];
-            item.revents = 0;
-            if (!item.socket) {
-                set.add_descriptor(item.fd, item.events, item.revents);
-                continue;
-            }
-            zlink::core::socket* const polled = socket_to_wait_for(item.socket, kept);
-            if (!polled)
-                return fail(ENOTSOCK);
-            set.add_socket(*polled, item.events, item.revents);
-        }
+        kept_sockets kept; // others may close them meanwhile
         int ready = 0;
-        const int error = set.wait(timeout, ready, mask);
-        return error ? fail(error) : ready;
+        const int error = wait_for_items({items, static_cast<std::size_t>(nitems)}, timeout, mask,
+                                         kept, ready);
+        kept.clear();
+        return error ? fail(error) : ready; // only now: what was kept may end and change errno
     } catch (...) {
         return fail(ENOMEM);
     }

@@ -31,7 +31,9 @@ int run_proxy(void* frontend, void* backend, void* capture, void* control) noexc
         core::socket* const commands = find(control);
         if (!all_there)
             return fail(ENOTSOCK);
-        return result(core::proxy(*front, *back, copies, commands).run());
+        const int error = core::proxy(*front, *back, copies, commands).run();
+        kept.clear();
+        return result(error); // only now: what was kept may end and change errno
     } catch (...) {
         return fail(ENOMEM);
     }

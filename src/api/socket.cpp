@@ -100,6 +100,8 @@ int zmq_close(void* socket)
     const auto object = sockets().remove(socket);
     if (!object)
         return fail(ENOTSOCK);
+    if (object->socket->leave_to_waiting(object))
+        return 0;
     try {
         object->context->close_socket(object->socket);
     } catch (...) {

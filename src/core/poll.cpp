@@ -14,7 +14,7 @@ poll_set::poll_set(std::size_t items)
 
 void poll_set::add_socket(socket& polled, short wanted, short& ready)
 {
-    sockets_.push_back({&polled, wanted, &ready});
+    sockets_.push_back({&polled, wanted, &ready, wait_mark(&polled)});
 }
 
 void poll_set::add_descriptor(int fd, short wanted, short& ready)
@@ -29,6 +29,8 @@ void poll_set::add_descriptor(int fd, short wanted, short& ready)
 int poll_set::check_sockets(int& ready, std::uint32_t& mail)
 {
     for (const socket_item& item : sockets_) {
+        if (item.polled->left())
+            return ENOTSOCK;
         int events = 0;
         if (const int error = item.polled->poll_events(item.wanted, events, mail))
             return error;

@@ -13,7 +13,8 @@ namespace zlink::core {
 /// Waits for any of several sockets and file descriptors.
 /// Thread safety: one thread, which must be the one that uses the sockets; thread-safe sockets may
 /// be in use by others.
-/// Lifetime: the sockets outlive the object; thread-safe ones may be closed meanwhile.
+/// Lifetime: the sockets outlive the object. Thread-safe ones may be closed meanwhile; others too,
+/// which ends them with this object.
 class poll_set {
 public:
     explicit poll_set(std::size_t items);
@@ -34,6 +35,7 @@ private:
         socket* polled;
         short wanted;
         short* ready;
+        wait_mark mark;
     };
     struct descriptor_item {
         short* ready;

@@ -70,6 +70,8 @@ proxy::proxy(socket& front, socket& back, socket* capture, socket* control)
 
 int proxy::run()
 {
+    const wait_mark marks[] = {wait_mark(front_.at), wait_mark(back_.at), wait_mark(capture_),
+                               wait_mark(control_)};
     if (const int error = sleeper_.prepare(false))
         return error;
     for (;;) {

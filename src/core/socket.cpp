@@ -17,9 +17,10 @@ namespace zlink::core {
 
 static_assert(EAGAIN == 11);
 
-int socket::term_error() noexcept
+// Of a socket that is interrupted.
+int socket::term_error() const noexcept
 {
-    return ETERM;
+    return left() ? ENOTSOCK : ETERM;
 }
 
 namespace {
@@ -71,9 +72,26 @@ int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
     if (timeout_ms == 0)
         return box_->watched() ? try_once_more(operation) : EAGAIN;
     const base::deadline until = base::deadline_after_ms(timeout_ms);
+    if (gate_)
+        return sleep_until(operation, until, for_input);
+    begin_wait();
+    int result = ENOTSOCK;
+    try {
+        if (!left())
+            result = sleep_until(operation, until, for_input);
+    } catch (...) {
+        end_wait();
+        throw;
+    }
+    return end_wait() ? ENOTSOCK : result; // the caller closes it then
+}
+
+template <class Operation>
+int socket::sleep_until(Operation operation, base::deadline until, bool for_input)
+{
     for (;;) {
         if (box_->interrupted())
-            return ETERM;
+            return term_error();
         if (const int error = sleep(until, for_input))
             return error;
         process_mail();
@@ -326,7 +344,7 @@ int socket::events(int& out)
 int socket::ready_for(int wanted, int& out)
 {
     if (box_->interrupted())
-        return ETERM;
+        return term_error();
     out = ((wanted & ZMQ_POLLIN) && pattern_->can_receive() ? ZMQ_POLLIN : 0) |
           ((wanted & ZMQ_POLLOUT) && pattern_->can_send() ? ZMQ_POLLOUT : 0);
     after_operation(0);
@@ -554,6 +572,74 @@ void socket::close()
     datagrams_.clear();
     link_->events.stop();
     link_.reset();
+}
+
+// --- closing under a wait ----------------------------------------------------------------------
+
+wait_mark::wait_mark(socket* waited_for) noexcept
+    : socket_(waited_for && !waited_for->gate() ? waited_for : nullptr)
+{
+    if (socket_)
+        socket_->begin_wait();
+}
+
+wait_mark::~wait_mark()
+{
+    if (socket_ && socket_->end_wait())
+        socket_->close_if_left();
+}
+
+void socket::begin_wait() noexcept
+{
+    waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    order_waiting();
+}
+
+bool socket::end_wait() noexcept
+{
+    const std::uint32_t outer = waits_.load(std::memory_order_relaxed) - 1;
+    waits_.store(outer, std::memory_order_release);
+    order_waiting();
+    return outer == 0 && left();
+}
+
+// Either the thread that waits sees that the socket was left, or who leaves it sees that it waits.
+void socket::order_waiting() noexcept
+{
+    if (fenced_) [[likely]]
+        base::light_fence();
+    else
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+}
+
+bool socket::leave_to_waiting(const std::shared_ptr<void>& owner) noexcept
+{
+    owner_ = owner;
+    left_.store(true, std::memory_order_release);
+    if (fenced_)
+        base::heavy_fence();
+    else
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (waits_.load(std::memory_order_acquire) != 0) {
+        interrupt();
+        return true;
+    }
+    if (closing_.exchange(true, std::memory_order_acq_rel))
+        return true;
+    owner_.reset(); // the caller has it
+    return false;
+}
+
+void socket::close_if_left() noexcept
+{
+    if (!left() || closing_.exchange(true, std::memory_order_acq_rel))
+        return;
+    const std::shared_ptr<void> owner = std::move(owner_);
+    try {
+        context_.close_socket(std::shared_ptr<socket>(owner, this));
+    } catch (...) {
+        // Memory ran out while closing: what could not be told to the I/O threads ends with them.
+    }
 }
 
 // --- monitor -----------------------------------------------------------------------------------

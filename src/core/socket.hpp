@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/asymmetric_fence.hpp"
 #include "base/mailbox.hpp"
 #include "base/patience.hpp"
 #include "core/datagram_session.hpp"
@@ -10,6 +11,7 @@
 #include "core/session.hpp"
 #include "core/socket_gate.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,13 +23,28 @@
 namespace zlink::core {
 
 class context;
+class socket;
+
+/// While it exists a call waits for a socket that belongs to its thread: if another thread closes
+/// the socket meanwhile, the wait ends with ENOTSOCK, and the socket ends with the last mark.
+/// Nothing for a socket with a gate, or null.
+class wait_mark {
+public:
+    explicit wait_mark(socket* waited_for) noexcept;
+    ~wait_mark();
+    wait_mark(wait_mark&& other) noexcept : socket_(std::exchange(other.socket_, nullptr)) {}
+    wait_mark& operator=(wait_mark&&) = delete;
+
+private:
+    socket* socket_;
+};
 
 /// A socket as its user thread sees it: blocking, time-outs, endpoints, options. What is sent where
 /// is its pattern's business.
 ///
-/// Thread safety: one thread at a time (with a full fence in between), except interrupt(). Sockets
-/// of thread-safe types are used in turns of their gate, except interrupt(), gate() and
-/// poll_events().
+/// Thread safety: one thread at a time (with a full fence in between), except interrupt() and
+/// leave_to_waiting(). Sockets of thread-safe types are used in turns of their gate, except
+/// interrupt(), gate() and poll_events().
 /// Errors: functions return 0 or an errno value (ETERM once the context is being terminated).
 class socket final : public pattern_host {
 public:
@@ -207,6 +224,22 @@ public:
     /// Ends everything; queued messages linger in the background. The object is of no use then.
     void close();
 
+    // Closing a socket without a gate while a thread waits for it.
+
+    /// The thread waits, until end_wait(); one wait may lie within another.
+    void begin_wait() noexcept;
+    /// True if that was the last one and the socket was left(): it has to be closed, see
+    /// close_if_left().
+    bool end_wait() noexcept;
+    /// Any thread, once its handle is gone: true if another thread waits. That is woken, and closes
+    /// the socket; `owner` keeps socket and context until then. False: the caller closes it.
+    bool leave_to_waiting(const std::shared_ptr<void>& owner) noexcept;
+    /// Was the handle closed?
+    bool left() const noexcept { return left_.load(std::memory_order_acquire); }
+    /// The last thing that a call does with a socket that was left(): closes it, unless another
+    /// thread does.
+    void close_if_left() noexcept;
+
     const socket_options& options() const noexcept override { return options_; }
     void drop(pipe_end& pipe) override
     {
@@ -217,7 +250,7 @@ public:
 
 private:
     static constexpr int would_block = 11; // EAGAIN, checked in socket.cpp
-    static int term_error() noexcept;
+    int term_error() const noexcept;
 
     // What spares put() and take() the pattern while nothing else happens to the socket: anything
     // that may change how the pattern chooses ends in forget_shortcuts().
@@ -307,11 +340,14 @@ private:
             drop_pipes();
         return result;
     }
+    void order_waiting() noexcept;
     int wait_to_send(const frame& part, bool dont_wait);
     int wait_to_receive(frame& part, bool dont_wait);
     void reclaim_memory() noexcept;
     template <class Operation>
     int wait_until(Operation operation, int timeout_ms, bool for_input);
+    template <class Operation>
+    int sleep_until(Operation operation, base::deadline until, bool for_input);
     int sleep(base::deadline until, bool for_input);
     base::wait_result sleep_alone(base::deadline until, bool for_input);
     void consider_reading();
@@ -350,6 +386,12 @@ private:
     const bool thread_safe_;
     bool closed_ = false;
     bool tells_next_use_ = false;
+    // Who waits stores one and looks at the other, and so does who closes; see leave_to_waiting().
+    std::atomic<std::uint32_t> waits_{0}; ///< written by the socket's thread
+    std::atomic<bool> left_{false};
+    const bool fenced_ = base::has_heavy_fence();
+    std::atomic<bool> closing_{false}; ///< one of the two has begun to close it
+    std::shared_ptr<void> owner_;      ///< once it was left
     socket_gate* gate_ = nullptr; ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;
     bool more_ = false;
