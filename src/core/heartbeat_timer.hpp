@@ -46,6 +46,7 @@ public:
     void ping_sent() noexcept;
     /// Is an answer awaited, or what the peer has promised?
     bool awaits() const noexcept { return heartbeat_ && heartbeat_->awaits(); }
+    bool awaits_answer() const noexcept { return heartbeat_ && heartbeat_->awaits_answer(); }
     /// Bytes came in: see engine::heartbeat::progressed().
     void progressed() noexcept
     {

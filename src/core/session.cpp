@@ -686,8 +686,8 @@ void session::beat(engine::heartbeat::action what)
             send_pong({});
         return;
     case action::unanswered:
-        // A peer with much to read may come to the PING late, but makes room meanwhile.
-        if (const auto room = out_->made_room(); std::exchange(room_at_ping_, room) != room)
+        // A peer with much to read may come to the PING late, but takes what is ahead of it.
+        if (progress_.look(out_->progress()))
             return heartbeat_.progressed();
         [[fallthrough]];
     case action::dead:
@@ -699,16 +699,18 @@ void session::beat(engine::heartbeat::action what)
 
 void session::send_ping()
 {
-    if (!heartbeat_.awaits())
-        room_at_ping_ = out_->made_room();
+    const bool is_first = !heartbeat_.awaits_answer();
     heartbeat_.ping_sent();
-    if (out_->control_waits())
-        return; // a PING for each interval would only pile up
     std::vector<std::byte> ping;
-    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping,
-                                          {},
-                                          static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
-    handle(out_->send_control(ping));
+    if (!out_->control_waits()) { // else a PING for each interval would only pile up
+        engine::append_traffic_command(
+            ping, {engine::traffic_command_kind::ping,
+                   {},
+                   static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
+        handle(out_->send_control(ping));
+    }
+    if (is_first)
+        progress_.ping_sent(out_->progress(), ping.size());
 }
 
 void session::send_pong(std::span<const std::byte> context)

@@ -13,6 +13,7 @@
 #include "core/subscription_relay.hpp"
 #include "core/write_pace.hpp"
 #include "engine/outbound.hpp"
+#include "engine/sending_progress.hpp"
 #include "runtime/io_thread.hpp"
 
 #include <atomic>
@@ -195,7 +196,7 @@ private:
     reading_lease reading_;                       ///< who uses in_ and reads from the stream
     batch_collector collector_;                   ///< while the sending thread is on duty
     heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
-    std::uint64_t room_at_ping_ = 0;              ///< outbound::made_room() when it was last heard
+    engine::sending_progress progress_;           ///< of what is sent, while a PING is unanswered
     bool in_traffic_ = false;
     bool cut_off_ = false; ///< writing has failed: read_rest() is to come
     pending_wait input_wait_;

@@ -50,6 +50,8 @@ public:
     void progressed(clock::time_point now) noexcept;
     /// Is there silence that would mean death?
     bool awaits() const noexcept { return answer_deadline_ || ttl_deadline_; }
+    /// Is there a PING without an answer?
+    bool awaits_answer() const noexcept { return answer_deadline_.has_value(); }
     /// A frame has come.
     void received() noexcept
     {

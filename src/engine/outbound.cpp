@@ -205,7 +205,7 @@ void outbound::note_room(std::size_t written, std::size_t offered) noexcept
 {
     bytes_written_ += written;
     if (written != 0 && full_)
-        made_room_.fetch_add(1, std::memory_order_relaxed);
+        ++times_made_room_;
     full_ = written < offered;
 }
 
@@ -213,6 +213,19 @@ bool outbound::control_waits()
 {
     std::lock_guard lock(mutex_);
     return !control_.empty() || !staged_.empty();
+}
+
+sending_progress::state outbound::progress()
+{
+    std::lock_guard lock(mutex_); // nothing is written between one number and the next
+    sending_progress::state now;
+    now.written_bytes = static_cast<std::int64_t>(bytes_written_);
+    now.acknowledged_bytes = now.written_bytes;
+    if (to_)
+        now.acknowledged_bytes -= static_cast<std::int64_t>(to_->undelivered_bytes());
+    now.times_made_room = times_made_room_;
+    now.control_waits = !control_.empty() || !staged_.empty();
+    return now;
 }
 
 bool outbound::begin_duty()

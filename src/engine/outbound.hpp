@@ -4,6 +4,7 @@
 #include "base/flow.hpp"
 #include "base/stall_wait.hpp"
 #include "engine/encoding.hpp"
+#include "engine/sending_progress.hpp"
 #include "transport/stream.hpp"
 
 #include <atomic>
@@ -107,9 +108,8 @@ public:
     static constexpr std::size_t most_left_bytes = 8 * 1024;
     /// Sending thread. How many messages it has committed so far.
     std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
-    /// Any thread. How often the connection has taken something after it took no more: a sign that
-    /// the peer reads.
-    std::uint64_t made_room() const noexcept { return made_room_.load(std::memory_order_relaxed); }
+    /// I/O thread. How far the peer has got with what was written.
+    sending_progress::state progress();
     /// I/O thread. Do bytes of send_control() wait for a message boundary, or for room?
     bool control_waits();
     /// I/O thread. Is everything written that was committed so far?
@@ -143,7 +143,7 @@ private:
     bool blocked_ = false;
     std::uint64_t bytes_written_ = 0;
     bool full_ = false; ///< the connection has not taken all it was offered last
-    std::atomic<std::uint64_t> made_room_{0};
+    std::uint64_t times_made_room_ = 0;
     std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
     base::stall_wait stall_;
     int error_ = 0;

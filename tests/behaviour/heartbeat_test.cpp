@@ -4,6 +4,7 @@
 #include "support/fixture.hpp"
 #include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
+#include "support/slow_link.hpp"
 #include "support/zmtp.hpp"
 
 #include <sys/socket.h>
@@ -394,6 +395,97 @@ TEST_P(ZlinkOnlySlowReceiver, is_not_taken_for_dead_by_who_waits_for_it_to_close
 }
 
 ZLINK_WIRE_TRANSPORTS(ZlinkOnlySlowReceiver);
+
+// --- connections that are slow
+
+/// A large message on its way over a slow link, most of it in the sender's kernel. That says seldom
+/// that it has room again: several times the time-out passes between one time and the next.
+class ZlinkOnlySlowLink : public transport_test {
+protected:
+    static constexpr double bytes_per_second = 250'000;
+    static constexpr std::size_t large_bytes = 1'000'000;
+
+    void connect()
+    {
+        source_.set(ZMQ_HEARTBEAT_IVL, 100);
+        source_.set(ZMQ_HEARTBEAT_TIMEOUT, long_timeout_ms);
+        source_.set(ZMQ_SNDBUF, 400'000);
+        link_.emplace(GetParam(), sink_.bind_and_resolve(fresh_bind_address(GetParam())),
+                      bytes_per_second);
+        source_.connect(link_->endpoint());
+        source_.send("first");
+        ASSERT_EQ("first", sink_.recv());
+    }
+
+    test_socket sink_{context_, ZMQ_PULL};
+    test_socket source_{context_, ZMQ_PUSH};
+    listening_post post_{context_, source_, ZMQ_EVENT_DISCONNECTED};
+    std::optional<slow_link> link_;
+};
+
+TEST_P(ZlinkOnlySlowLink, that_never_stands_still_is_not_taken_for_dead)
+{
+    ASSERT_NO_FATAL_FAILURE(connect());
+    const std::string large(large_bytes, 'q');
+    source_.send(large);
+    source_.send("after");
+    EXPECT_TRUE(large == sink_.recv());
+    EXPECT_EQ("after", sink_.recv());
+    EXPECT_FALSE(post_.socket().readable(0ms));
+}
+
+TEST_P(ZlinkOnlySlowLink, is_not_taken_for_dead_where_both_sides_ask)
+{
+    sink_.set(ZMQ_HEARTBEAT_IVL, 100);
+    sink_.set(ZMQ_HEARTBEAT_TIMEOUT, long_timeout_ms);
+    sink_.set(ZMQ_HEARTBEAT_TTL, long_timeout_ms);
+    source_.set(ZMQ_HEARTBEAT_TTL, long_timeout_ms);
+    ASSERT_NO_FATAL_FAILURE(connect());
+    const std::string large(large_bytes, 'q');
+    source_.send(large);
+    EXPECT_TRUE(large == sink_.recv());
+    EXPECT_FALSE(post_.socket().readable(0ms));
+}
+
+TEST_P(ZlinkOnlySlowLink, is_not_taken_for_dead_by_who_waits_to_close)
+{
+    ASSERT_NO_FATAL_FAILURE(connect());
+    const std::string large(large_bytes, 'q');
+    source_.set(ZMQ_LINGER, -1);
+    source_.send(large);
+    ASSERT_EQ(0, zmq_socket_monitor(source_, nullptr, 0));
+    source_.close();
+    EXPECT_TRUE(large == sink_.recv());
+}
+
+TEST_P(ZlinkOnlySlowLink, is_found_dead_as_soon_as_it_stands_still)
+{
+    ASSERT_NO_FATAL_FAILURE(connect());
+    source_.send(std::string(large_bytes, 'q'));
+    ASSERT_TRUE(wait_until([&] { return link_->passed() > large_bytes / 4; }));
+    link_->freeze();
+    EXPECT_TRUE(post_.socket().readable(5s));
+}
+
+ZLINK_WIRE_TRANSPORTS(ZlinkOnlySlowLink);
+
+// The kernel of a process that hangs takes the little that it is sent.
+class HangingPeer : public transport_test {};
+
+TEST_P(HangingPeer, is_found_dead_while_it_is_sent_a_little)
+{
+    test_socket socket(context_, ZMQ_PUSH);
+    socket.set(ZMQ_HEARTBEAT_IVL, 50);
+    const raw_peer peer(socket.bind_and_resolve(fresh_bind_address(GetParam())));
+    zmtp::shake_hands(peer, "PULL");
+    listening_post post(context_, socket, ZMQ_EVENT_DISCONNECTED);
+    EXPECT_TRUE(wait_until([&] {
+        socket.try_send("little");
+        return post.socket().readable(5ms);
+    }));
+}
+
+ZLINK_WIRE_TRANSPORTS(HangingPeer);
 
 TEST(HeartbeatOverInproc, is_not_needed)
 {
