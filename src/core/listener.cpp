@@ -2,6 +2,11 @@
 #include "core/listener.hpp"
 
 #include <algorithm>
+#include <boost/asio/error.hpp>
+#include <cerrno>
+#include <chrono>
+#include <new>
+#include <utility>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -9,6 +14,9 @@ namespace {
 
 // No descriptors or memory left for another connection: the next try.
 constexpr std::chrono::milliseconds pause_after_failure{50};
+
+// So many connections before others on the I/O thread are served.
+constexpr int accepts_per_turn = 64;
 
 // With fewer sessions than this those that have ended need not be looked for.
 constexpr std::size_t fewest_sessions = 16;
@@ -36,48 +44,55 @@ void listener::ask(request what) noexcept
 void listener::do_request(unsigned number)
 {
     switch (static_cast<request>(number)) {
-    case request::accept:
-        return accept();
+    case request::begin:
+        return wait();
     case request::end:
         return end();
     }
 }
 
-void listener::accept()
+void listener::wait()
 {
     if (closed_)
         return;
-    runtime::io_thread* target = pool_.choose(options_->affinity);
-    if (!target)
-        target = &thread_;
-    acceptor_->async_accept(target->context(), [self = shared_from_this(),
-                                                target](const transport::error_code& error,
-                                                        std::unique_ptr<transport::stream> stream) {
-        self->accepted(*target, error, std::move(stream));
-    });
+    try {
+        acceptor_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+            if (self->closed_)
+                return;
+            if (error)
+                return self->pause(error.value());
+            self->accept();
+        });
+    } catch (const std::bad_alloc&) {
+        ask(request::begin); // needs no memory
+    }
 }
 
-void listener::accepted(runtime::io_thread& target, const transport::error_code& error,
-                        std::unique_ptr<transport::stream> stream)
+void listener::accept()
 {
-    if (closed_)
-        return;
-    if (error) {
-        link_->events.emit({ZMQ_EVENT_ACCEPT_FAILED,
-                            monitor_event::number(error.value()),
-                            monitor_event::side::bound,
-                            endpoint_,
-                            {}});
-        pause_.emplace(thread_.context());
-        pause_->expires_after(pause_after_failure);
-        pause_->async_wait([self = shared_from_this()](const transport::error_code& stopped) {
-            if (!stopped)
-                self->accept();
-        });
-        return;
+    for (int accepted = 0; accepted < accepts_per_turn; ++accepted) {
+        runtime::io_thread* target = pool_.choose(options_->affinity);
+        if (!target)
+            target = &thread_;
+        int error = 0;
+        try {
+            auto result = acceptor_->accept(target->context());
+            if (result.error == boost::asio::error::would_block)
+                break;
+            error = result.error.value();
+            if (result.connection)
+                begin_session(*target, std::move(result.connection));
+        } catch (const std::bad_alloc&) {
+            error = ENOMEM;
+        }
+        if (error != 0)
+            return pause(error);
     }
-    if (!stream)
-        return accept();
+    wait();
+}
+
+void listener::begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream)
+{
     auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, std::move(stream));
     if (sessions_.size() >= sessions_until_look_) {
         std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
@@ -85,7 +100,26 @@ void listener::accepted(runtime::io_thread& target, const transport::error_code&
     }
     sessions_.push_back(fresh);
     fresh->start();
-    accept();
+}
+
+// There are no descriptors for another connection, or no memory.
+void listener::pause(int error)
+{
+    try {
+        link_->events.emit({ZMQ_EVENT_ACCEPT_FAILED,
+                            monitor_event::number(error),
+                            monitor_event::side::bound,
+                            endpoint_,
+                            {}});
+        pause_.emplace(thread_.context());
+        pause_->expires_after(pause_after_failure);
+        pause_->async_wait([self = shared_from_this()](const transport::error_code& stopped) {
+            if (!stopped)
+                self->wait();
+        });
+    } catch (const std::bad_alloc&) {
+        ask(request::begin);
+    }
 }
 
 void listener::close() noexcept

@@ -23,7 +23,7 @@ public:
              std::unique_ptr<transport::acceptor> acceptor);
 
     const std::string& endpoint() const noexcept { return endpoint_; }
-    void start() noexcept { ask(request::accept); }
+    void start() noexcept { ask(request::begin); }
     /// Stops listening before it returns; connections in handshake are given up.
     void close() noexcept;
 
@@ -31,12 +31,13 @@ public:
     void do_request(unsigned number) override;
 
 private:
-    enum class request : unsigned { accept, end };
+    enum class request : unsigned { begin, end };
 
     void ask(request what) noexcept;
+    void wait();
     void accept();
-    void accepted(runtime::io_thread& target, const transport::error_code& error,
-                  std::unique_ptr<transport::stream> stream);
+    void begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream);
+    void pause(int error);
     void end();
 
     runtime::io_pool& pool_;

@@ -68,6 +68,20 @@ int integer::get(const socket_options& options, void* value, std::size_t* bytes)
     return get_exactly(read(options, at), value, bytes);
 }
 
+int optional_integer::set(socket_options& options, const void* value, std::size_t bytes) const
+{
+    int given = 0;
+    if (read_int(value, bytes, given) != 0 || given < least || given > most)
+        return EINVAL;
+    at(options) = given;
+    return 0;
+}
+
+int optional_integer::get(const socket_options& options, void* value, std::size_t* bytes) const
+{
+    return get_exactly(read(options, at).value_or(told_if_not_set), value, bytes);
+}
+
 template <class Number>
 int number<Number>::set(socket_options& options, const void* value, std::size_t bytes) const
 {

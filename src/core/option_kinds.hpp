@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -31,6 +32,17 @@ struct integer {
     int least = INT_MIN;
     int most = INT_MAX;
     int unit = 1; ///< what is given is rounded down to a multiple
+
+    int set(socket_options& options, const void* value, std::size_t bytes) const;
+    int get(const socket_options& options, void* value, std::size_t* bytes) const;
+};
+
+/// An int between two others, or nothing until it is set.
+struct optional_integer {
+    field<std::optional<int>> at;
+    int told_if_not_set; ///< what get() answers as long
+    int least = INT_MIN;
+    int most = INT_MAX;
 
     int set(socket_options& options, const void* value, std::size_t bytes) const;
     int get(const socket_options& options, void* value, std::size_t* bytes) const;

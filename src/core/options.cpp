@@ -34,8 +34,8 @@ constexpr types thread_safe = of_types(ZMQ_CLIENT, ZMQ_SERVER, ZMQ_RADIO, ZMQ_DI
 struct option_row {
     int id;
     access allowed;
-    std::variant<integer, number<std::int64_t>, number<std::uint64_t>, flag, text, blob, ids<pid_t>,
-                 ids<uid_t>, networks, properties, computed, off_flag, off_text>
+    std::variant<integer, optional_integer, number<std::int64_t>, number<std::uint64_t>, flag, text,
+                 blob, ids<pid_t>, ids<uid_t>, networks, properties, computed, off_flag, off_text>
         kind;
     types settable_on = every_type;
 };
@@ -93,7 +93,7 @@ constexpr std::array rows{
     // Transports.
     option_row{ZMQ_SNDBUF, both, integer{ZLINK_AT(transport.send_buffer_bytes), -1}},
     option_row{ZMQ_RCVBUF, both, integer{ZLINK_AT(transport.receive_buffer_bytes), -1}},
-    option_row{ZMQ_BACKLOG, both, integer{ZLINK_AT(transport.backlog), 0}},
+    option_row{ZMQ_BACKLOG, both, optional_integer{ZLINK_AT(transport.backlog), 100, 0}},
     option_row{ZMQ_USE_FD, both, integer{ZLINK_AT(transport.listening_fd), -1}},
     option_row{ZMQ_CONNECT_TIMEOUT, both, integer{ZLINK_AT(transport.connect_timeout_ms), 0}},
     option_row{ZMQ_IPV6, both, flag{ZLINK_AT(transport.ipv6)}},

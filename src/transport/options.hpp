@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
@@ -12,7 +13,7 @@ namespace zlink::transport {
 struct options {
     int send_buffer_bytes = -1;
     int receive_buffer_bytes = -1;
-    int backlog = 100;
+    std::optional<int> backlog; ///< nothing = as much as the operating system allows
     int type_of_service = 0;
     int tcp_keepalive = -1;
     int tcp_keepalive_count = -1;

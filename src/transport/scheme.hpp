@@ -18,13 +18,18 @@ namespace zlink::transport {
 /// Thread safety: constructed anywhere, then used in the thread of its I/O context only.
 class acceptor {
 public:
-    using accept_handler = std::function<void(const error_code&, std::unique_ptr<stream>)>;
-
     virtual ~acceptor() = default;
-    /// Accepts one connection, which will live on `target`. No error and no stream: the peer was
-    /// not admitted.
-    virtual void async_accept(boost::asio::io_context& target, accept_handler handler) = 0;
-    /// Stops listening; pending accepts end with operation_aborted.
+    /// Calls `handler` once accept() is worth calling again.
+    virtual void async_wait(stream::wait_handler handler) = 0;
+    /// What accept() has found: no error and no stream = a peer that was not admitted.
+    struct result {
+        error_code error; ///< would_block = there is nobody any more
+        std::unique_ptr<stream> connection{};
+    };
+    /// Accepts one connection, which will live on `target`, without waiting. Throws std::bad_alloc;
+    /// the connection is closed then, or still waits.
+    virtual result accept(boost::asio::io_context& target) = 0;
+    /// Stops listening; a pending wait ends with operation_aborted.
     virtual void close() noexcept = 0;
     /// The bound endpoint with scheme, wildcards resolved.
     virtual std::string endpoint() const = 0;

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <chrono>
 #include <fcntl.h>
+#include <limits>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -218,11 +219,13 @@ private:
     const bool ipv6_;
 };
 
+// The kernel takes it for the most that the system allows (net.core.somaxconn).
+constexpr int most_backlog = std::numeric_limits<int>::max();
+
 /// What the kernel says of connections that ended before they were accepted, and the like.
-bool is_passing(int error) noexcept
+bool has_passed(int error) noexcept
 {
-    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR || error == ECONNABORTED ||
-           error == EPROTO;
+    return error == EINTR || error == ECONNABORTED || error == EPROTO;
 }
 
 class socket_acceptor final : public acceptor {
@@ -236,9 +239,44 @@ public:
     {}
     ~socket_acceptor() override { close(); }
 
-    void async_accept(asio::io_context& target, accept_handler handler) override
+    void async_wait(stream::wait_handler handler) override
     {
-        accept(listener_, {target, kind_, settings_, std::move(handler)});
+        // The acceptor may be gone when a handler runs.
+        auto& listener = *listener_;
+        listener.async_wait(generic_acceptor::wait_read,
+                            [listener = listener_, handler = std::move(handler)](error_code error) {
+                                if (!error && !listener->is_open())
+                                    error = asio::error::operation_aborted;
+                                handler(error);
+                            });
+    }
+
+    // Asio accepts without SOCK_CLOEXEC.
+    result accept(asio::io_context& target) override
+    {
+        sockaddr_storage peer{};
+        int fd = -1;
+        do {
+            socklen_t bytes = sizeof peer;
+            fd = ::accept4(listener_->native_handle(), reinterpret_cast<sockaddr*>(&peer), &bytes,
+                           SOCK_CLOEXEC);
+        } while (fd < 0 && has_passed(errno));
+        if (fd < 0)
+            return {system_error(errno)};
+        generic_socket socket(target);
+        error_code error;
+        try {
+            socket.assign({peer.ss_family, 0}, fd, error);
+        } catch (...) {
+            ::close(fd); // memory has run out
+            throw;
+        }
+        if (error)
+            ::close(fd);
+        if (error || !kind_.admits(fd, settings_))
+            return {error};
+        kind_.tune(fd, settings_);
+        return {error, make_socket_stream(std::move(socket), kind_, settings_)};
     }
 
     void close() noexcept override
@@ -261,50 +299,6 @@ public:
     int descriptor() const noexcept override { return listener_->native_handle(); }
 
 private:
-    struct attempt {
-        asio::io_context& target;
-        const socket_kind& kind;
-        options settings;
-        accept_handler handler;
-    };
-
-    // Asio accepts without SOCK_CLOEXEC. The acceptor may be gone when a handler runs.
-    static void accept(std::shared_ptr<generic_acceptor> listener, attempt wanted)
-    {
-        auto& waiting = *listener;
-        waiting.async_wait(generic_acceptor::wait_read,
-                           [listener = std::move(listener),
-                            wanted = std::move(wanted)](error_code error) mutable {
-                               if (!error && !listener->is_open())
-                                   error = asio::error::operation_aborted;
-                               if (error)
-                                   return wanted.handler(error, nullptr);
-                               take(std::move(listener), std::move(wanted));
-                           });
-    }
-    static void take(std::shared_ptr<generic_acceptor> listener, attempt wanted)
-    {
-        sockaddr_storage peer{};
-        socklen_t bytes = sizeof peer;
-        const int fd = ::accept4(listener->native_handle(), reinterpret_cast<sockaddr*>(&peer),
-                                 &bytes, SOCK_CLOEXEC);
-        if (fd < 0) {
-            const int failed = errno; // what the moves below might change
-            return is_passing(failed) ? accept(std::move(listener), std::move(wanted))
-                                      : wanted.handler(system_error(failed), nullptr);
-        }
-        generic_socket socket(wanted.target);
-        error_code error;
-        socket.assign({peer.ss_family, 0}, fd, error);
-        if (error)
-            ::close(fd);
-        if (error || !wanted.kind.admits(fd, wanted.settings))
-            return wanted.handler(error, nullptr);
-        wanted.kind.tune(fd, wanted.settings);
-        wanted.handler(error, 
-                       make_socket_stream(std::move(socket), wanted.kind, wanted.settings));
-    }
-
     const std::shared_ptr<generic_acceptor> listener_; ///< a wait for it may end after this
     const socket_kind& kind_;
     options settings_;
@@ -435,7 +429,7 @@ std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint
     if (!error)
         listener.bind(address, error);
     if (!error)
-        listener.listen(settings.backlog, error);
+        listener.listen(settings.backlog.value_or(most_backlog), error);
     return std::make_unique<socket_acceptor>(std::move(listener), kind, settings,
                                              std::move(on_close));
 }

@@ -142,10 +142,37 @@ TEST(Connecting, leaves_nothing_behind_that_hears_of_room)
     EXPECT_FALSE(is_told_of_room());
     std::optional<error_code> input;
     connected->async_wait(direction::read, [&](const error_code& error) { input = error; });
-    listening->async_accept(io, [](const error_code&, std::unique_ptr<stream>) {});
+    listening->async_wait([&](const error_code&) { listening->accept(io); });
     while (!input)
         io.run_one();
     EXPECT_EQ(error_code(), input) << "the connection is still watched";
+}
+
+TEST(Accepting, takes_one_after_the_other_until_there_is_nobody)
+{
+    boost::asio::io_context io;
+    error_code failed;
+    const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(boost::asio::error::would_block, listening->accept(io).error);
+    const std::string address =
+        listening->endpoint().substr(std::string_view("tcp://").size());
+    constexpr std::size_t callers = 3;
+    std::vector<std::unique_ptr<stream>> connected;
+    for (std::size_t caller = 0; caller < callers; ++caller)
+        tcp.connect(io, address, {}, [&](const error_code&, std::unique_ptr<stream> made) {
+            connected.push_back(std::move(made));
+        });
+    while (connected.size() < callers)
+        io.run_one();
+    for (std::size_t caller = 0; caller < callers; ++caller) {
+        const auto result = listening->accept(io);
+        EXPECT_EQ(error_code(), result.error);
+        EXPECT_NE(nullptr, result.connection);
+    }
+    const auto nobody = listening->accept(io);
+    EXPECT_EQ(boost::asio::error::would_block, nobody.error);
+    EXPECT_EQ(nullptr, nobody.connection);
 }
 
 // The undefined-behaviour sanitizer, which is built in together with the address sanitizer, cannot
