@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/asio/error.hpp>
 #include <climits>
+#include <utility>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -35,8 +36,10 @@ void dialer::attempt()
              self->attempted(error, std::move(stream));
          },
          [self](step what, int value) {
-             self->tell(what == step::delayed ? ZMQ_EVENT_CONNECT_DELAYED : ZMQ_EVENT_CLOSED,
-                        value);
+             if (what == step::delayed)
+                 return self->tell(ZMQ_EVENT_CONNECT_DELAYED, value);
+             self->tell_closed();
+             self->closed_descriptor_ = value;
          }});
 }
 
@@ -46,9 +49,10 @@ void dialer::attempted(const transport::error_code& error,
     attempt_.reset();
     if (!connected_)
         return;
-    if (!error)
+    if (!error) {
         interval_ms_ = 0;
-    else if (retries_after(error)) {
+        tell_closed();
+    } else if (retries_after(error)) {
         retry();
         return;
     }
@@ -93,12 +97,20 @@ void dialer::retry()
     });
 }
 
+void dialer::tell_closed()
+{
+    if (const auto descriptor = std::exchange(closed_descriptor_, std::nullopt);
+        descriptor && happened_)
+        happened_(ZMQ_EVENT_CLOSED, *descriptor);
+}
+
 void dialer::stop() noexcept
 {
     connected_ = nullptr;
     timer_.cancel();
     if (attempt_)
         std::exchange(attempt_, nullptr)->cancel();
+    tell_closed();
     happened_ = nullptr;
 }
 

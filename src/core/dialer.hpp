@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 
@@ -26,7 +27,8 @@ public:
            std::shared_ptr<const socket_options> options);
 
     /// `connected` is called with each connection made; then nothing more happens until retry().
-    /// With null: there is none, and no other try will be made.
+    /// With null: there is none, and no other try will be made. The last ZMQ_EVENT_CLOSED is told
+    /// after that, by stop(): who hears it may connect again.
     void start(connected_handler connected, event_handler happened);
     /// Do the options want another try after a connection was lost, or could not be used?
     bool retries_after_loss(bool handshake_failed) const noexcept;
@@ -41,9 +43,11 @@ private:
     int next_interval_ms();
     void tell(std::uint64_t event, int value)
     {
+        tell_closed();
         if (happened_)
             happened_(event, value);
     }
+    void tell_closed();
 
     boost::asio::io_context& io_;
     const transport::scheme& scheme_;
@@ -53,6 +57,7 @@ private:
     std::shared_ptr<transport::connect_attempt> attempt_;
     connected_handler connected_;
     event_handler happened_;
+    std::optional<int> closed_descriptor_; ///< of which ZMQ_EVENT_CLOSED is still to be told
     int interval_ms_ = 0; ///< of the last retry, 0 = none since the last connection
     std::minstd_rand random_;
 };

@@ -100,7 +100,7 @@ public:
     virtual int peer_events(std::string_view routing_id, int& events);
     /// May a connection be made now? 0 or the errno for zmq_connect.
     virtual int check_connect() { return 0; }
-    /// Is a second zmq_connect to the same endpoint ignored?
+    /// Is a second zmq_connect to the same endpoint ignored while the first one is in force?
     virtual bool connects_once() const noexcept { return false; }
     /// What connections made from now on carry.
     virtual wire_format wire() const noexcept { return wire_format::zmtp; }

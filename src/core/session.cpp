@@ -753,13 +753,14 @@ void session::lost(loss why)
         out_->detach(); // before the descriptor goes: the socket's thread may be writing
     in_.reset();
     const bool had_traffic = std::exchange(in_traffic_, false);
-    const bool again = dialer_ && why == loss::connection && may_reconnect_ &&
-                       dialer_->retries_after_loss(handshake_ != nullptr);
     const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
+    // An endpoint will never do after a protocol error.
+    const bool again = !ends && why == loss::connection && may_reconnect_ &&
+                       dialer_->retries_after_loss(handshake_ != nullptr);
     // The pipe lives with the connection; the next one gets a new pipe.
-    const bool leaves_pipe = !ends && options_->immediate && channels_;
-    // This endpoint will never do after a protocol error: what waits for it has nowhere to go.
-    const bool ends_pipe = ends || leaves_pipe || why == loss::protocol;
+    const bool leaves_pipe = again && options_->immediate && channels_;
+    // Without another connection, what waits for one has nowhere to go.
+    const bool ends_pipe = !again || leaves_pipe;
     if (socket_end_)
         socket_end_->linked = false;
     // The socket is told before the application, by a notice or the monitor: who hears of the loss
@@ -771,6 +772,8 @@ void session::lost(loss why)
     }
     if (ends_pipe && socket_end_)
         socket_end_->notify(pipe_end::closed);
+    if (!again)
+        leave_endpoint(why == loss::connection);
     if (!closing_)
         report(ZMQ_EVENT_DISCONNECTED, stream_->descriptor());
     near_end_.clear();
@@ -781,28 +784,35 @@ void session::lost(loss why)
     heartbeat_.stop();
     input_wait_.forget();
     room_wait_.forget();
-    if (ends)
+    if (!again || (leaves_pipe && closing_))
         return finish();
     if (leaves_pipe) {
         socket_end_.reset();
         in_.leave();
         retired_ = std::move(channels_);
     }
-    if (why == loss::protocol || (leaves_pipe && closing_))
-        return finish();
-    if (again)
-        dialer_->retry();
-    else
-        give_up();
+    dialer_->retry();
     finish_if_drained();
 }
 
-// No connection will be made again. The pipe stays, as there is no error; closing does not wait.
+// There is no connection, and none will be made: the pipe ends as it does with a connection.
 void session::give_up()
 {
-    given_up_ = true;
-    if (closing_)
-        finish();
+    if (socket_end_)
+        socket_end_->notify(pipe_end::closed);
+    leave_endpoint(false);
+    finish();
+}
+
+// Whether zmq_disconnect still finds the endpoint is as with libzmq. The socket has been told of
+// the end of the pipe before: who sees this has that mail.
+void session::leave_endpoint(bool was_lost) noexcept
+{
+    if (was_accepted_ || closing_) // the socket knows what it ends itself
+        return;
+    lost_ = was_lost;
+    gave_up_.store(true, std::memory_order_release);
+    link_->endpoints_left.fetch_add(1, std::memory_order_release);
 }
 
 void session::stop_if_disconnected() noexcept
@@ -822,6 +832,7 @@ void session::stop_reconnecting()
 
 void session::close(int linger_ms) noexcept
 {
+    let_go_ = true;
     linger_ms_.store(linger_ms, std::memory_order_relaxed);
     ask(request::close);
 }
@@ -834,7 +845,7 @@ void session::begin_close(int linger_ms)
     if (options_->heartbeat.interval_ms == 0)
         heartbeat_.pause(shared_from_this()); // nothing is read any more
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
-    if (!channels_ || linger_ms == 0 || given_up_ || options_->type == types::sub)
+    if (!channels_ || linger_ms == 0 || options_->type == types::sub)
         return finish();
     finish_if_drained();
     if (finished_)

@@ -55,8 +55,15 @@ public:
     std::shared_ptr<pipe_end> make_pipe();
     /// Any thread: begins.
     void start() noexcept { ask(request::begin); }
-    /// Any thread: the socket wants no more of it. See pipe_peer::on_closed.
+    /// The socket's thread: the socket wants no more of it. See pipe_peer::on_closed.
     void close(int linger_ms) noexcept;
+    /// Any thread: has it ended by itself, as there will be no other connection? Counted by
+    /// socket_link::endpoints_left.
+    bool gave_up() const noexcept { return gave_up_.load(std::memory_order_acquire); }
+    /// Then: because a connection was lost? Else there was none of use.
+    bool was_lost() const noexcept { return lost_; }
+    /// The socket's thread: may it still connect, or be connected, for the socket?
+    bool serves_socket() const noexcept { return !let_go_ && !gave_up(); }
 
     /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
     void stop_if_disconnected() noexcept;
@@ -160,6 +167,7 @@ private:
     void lost(loss why);
     void report(std::uint64_t event, int value);
     void give_up();
+    void leave_endpoint(bool was_lost) noexcept;
     engine::outbound& writer() noexcept { return *writer_.load(std::memory_order_acquire); }
     void stop_reconnecting();
     void begin_close(int linger_ms);
@@ -206,13 +214,16 @@ private:
     std::optional<boost::asio::steady_timer> linger_timer_;
     delivery_wait delivery_;
     std::atomic<int> linger_ms_{-1}; ///< what close() was told
-    bool may_reconnect_ = true; ///< while it has not been told otherwise
-    bool given_up_ = false;     ///< no connection will be made again
+    bool may_reconnect_ = true;      ///< while it has not been told otherwise
     bool closing_ = false;
     bool ended_here_ = false; ///< closing, but the socket still has the pipe
     bool finished_ = false;
+    bool lost_ = false; ///< before gave_up_
+    std::atomic<bool> gave_up_{false};
 
-    write_pace pace_; ///< the socket's thread only
+    // the socket's thread only
+    write_pace pace_;
+    bool let_go_ = false; ///< close() was called
 };
 
 } // namespace zlink::core

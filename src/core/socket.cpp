@@ -399,6 +399,7 @@ bool socket::expect_mail(std::uint32_t seen) noexcept
 
 void socket::process_mail()
 {
+    forget_left_endpoints(); // before their last mail is collected
     box_->clear_descriptor();
     box_->collect([this](const std::shared_ptr<void>& owner, base::mail& item,
                          std::uint32_t events) { handle_mail(owner, item, events); });
@@ -809,12 +810,18 @@ int socket::connect(std::string_view text)
     if (const auto error = scheme->check_connect(endpoint.address, options_.transport))
         return error.value();
     if (pattern_->connects_once() &&
-        std::ranges::find(connected_, given, &connected_endpoint::endpoint) != connected_.end())
+        std::ranges::any_of(connected_, [&](const connected_endpoint& made) {
+            return made.endpoint == given && made.connection && made.connection->serves_socket();
+        }))
         return 0;
     runtime::io_thread* thread = context_.choose_thread(options_.affinity);
     if (!thread)
         return EMTHREAD;
     snapshot_options();
+    if (knows_ended_) // this one takes their place
+        std::erase_if(connected_, [&](const connected_endpoint& made) {
+            return made.endpoint == given && !made.connection;
+        });
     auto connection = std::make_shared<session>(*thread, link_, endpoint_options_, given, *scheme,
                                                 std::string(endpoint.address));
     connected_.push_back({given, connection, {}});
@@ -977,6 +984,24 @@ bool socket::end_connected(std::string_view text)
         ended.connection->close(options_.linger_ms);
     }
     return found;
+}
+
+// To which no other connection will be made: zmq_connect may begin anew. If there never was one of
+// use, zmq_disconnect still finds them.
+void socket::forget_left_endpoints() noexcept
+{
+    const auto left = link_->endpoints_left.load(std::memory_order_acquire);
+    if (left == endpoints_left_) [[likely]]
+        return;
+    endpoints_left_ = left;
+    std::erase_if(connected_, [this](connected_endpoint& made) {
+        if (!made.connection || !made.connection->gave_up())
+            return false;
+        const bool lost = made.connection->was_lost();
+        made.connection.reset();
+        knows_ended_ |= !lost;
+        return lost;
+    });
 }
 
 // --- options -----------------------------------------------------------------------------------

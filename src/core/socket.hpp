@@ -374,6 +374,7 @@ private:
     int end_endpoints(endpoint_role role, std::string_view text);
     bool end_bound(std::string_view text);
     bool end_connected(std::string_view text);
+    void forget_left_endpoints() noexcept;
 
     context& context_;
     socket_options options_;
@@ -425,7 +426,7 @@ private:
     };
     struct connected_endpoint {
         std::string endpoint;
-        std::shared_ptr<session> connection; ///< null for inproc
+        std::shared_ptr<session> connection; ///< null for inproc, and when it has ended by itself
         std::weak_ptr<pipe_end> pipe;
     };
     struct datagram_endpoint {
@@ -437,6 +438,8 @@ private:
     };
     std::vector<bound_endpoint> bound_;
     std::vector<connected_endpoint> connected_;
+    bool knows_ended_ = false;         ///< some of them are only there to be disconnected
+    std::uint32_t endpoints_left_ = 0; ///< as of the last look at socket_link::endpoints_left
     std::vector<datagram_endpoint> datagrams_;
     std::string last_endpoint_;
 };

@@ -5,7 +5,9 @@
 #include "core/monitor.hpp"
 #include "core/options.hpp"
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -34,6 +36,9 @@ struct socket_link {
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
     std::shared_ptr<shared_pace> pace;                  ///< not null
     monitor events; ///< where to tell what happens to connections
+    /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket
+    /// looks for them when this has changed.
+    std::atomic<std::uint32_t> endpoints_left{0};
     /// Counted by the context: it is terminated when no socket and no I/O object is left.
     std::shared_ptr<void> context_hold;
 };

@@ -21,7 +21,7 @@ public:
         while (pair::receive(part) == 0) {
             if (!part.more()) [[likely]]
                 return 0;
-            peer_->skip_message();
+            from_->skip_message();
         }
         return EAGAIN;
     }
@@ -32,7 +32,7 @@ public:
             const core::taken_part part = pair::take(most);
             if (!part.more()) [[likely]]
                 return part;
-            peer_->skip_message();
+            from_->skip_message();
         }
     }
 };

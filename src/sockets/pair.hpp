@@ -3,21 +3,31 @@
 
 #include "core/pattern.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 namespace zlink::sockets {
 
-/// Exactly one peer; further ones are sent away. CHANNEL is made of it.
+/// Exactly one peer; further ones are sent away. Of one that has gone the messages are read first,
+/// and meanwhile only a peer that the application has connected to takes its place. CHANNEL is made
+/// of it.
 class pair : public core::pattern {
 public:
     explicit pair(core::pattern_host& host) : host_(host) {}
 
     void attach(core::pipe_end& pipe) override
     {
-        if (peer_ && !has_gone(*peer_))
-            return host_.drop(pipe);
+        if (peer_ && !has_gone(*peer_)) {
+            if (!pipe.connected_side || !peer_->other_closed())
+                return host_.drop(pipe);
+            if (from_ != peer_)
+                former_.push_back(peer_);
+        }
         peer_ = &pipe;
+        if (!from_)
+            from_ = &pipe;
     }
 
     void peer_closed(core::pipe_end& pipe) override
@@ -28,10 +38,13 @@ public:
 
     void detach(core::pipe_end& pipe) override
     {
-        if (peer_ != &pipe)
-            return;
-        lose_message();
-        peer_ = nullptr;
+        std::erase(former_, &pipe);
+        if (peer_ == &pipe) {
+            lose_message();
+            peer_ = nullptr;
+        }
+        if (from_ == &pipe)
+            read_next();
     }
 
     int send(const core::frame& part) override
@@ -59,12 +72,16 @@ public:
 
     int receive(core::frame& part) override
     {
-        if (!peer_)
-            return EAGAIN;
-        if (peer_->peek(part))
-            return 0;
-        if (peer_->other_closed())
-            host_.drop(*peer_);
+        while (from_) {
+            if (from_->peek(part))
+                return 0;
+            if (!from_->other_closed() || from_->last_words_follow)
+                break;
+            host_.drop(*from_);
+            if (from_ == peer_)
+                break;
+            read_next();
+        }
         return EAGAIN;
     }
 
@@ -80,19 +97,19 @@ public:
     {
         return in_message_ || dropping_ ? nullptr : peer_;
     }
-    core::pipe_end* only_source() noexcept override { return peer_; }
+    core::pipe_end* only_source() noexcept override { return from_; }
     bool passes_bodies_on() const noexcept override { return true; }
     core::taken_part take(std::size_t most) noexcept override
     {
-        return peer_ ? peer_->take(most) : core::taken_part{};
+        return from_ ? from_->take(most) : core::taken_part{};
     }
     void received() override
     {
-        if (peer_)
-            peer_->pop();
+        if (from_)
+            from_->pop();
     }
 
-    const core::pipe_end* source() const noexcept override { return peer_; }
+    const core::pipe_end* source() const noexcept override { return from_; }
     bool can_send() override { return dropping_ || in_message_ || (peer_ && peer_->can_write()); }
     bool can_receive() override
     {
@@ -101,7 +118,7 @@ public:
     }
 
 protected:
-    core::pipe_end* peer_ = nullptr;
+    core::pipe_end* from_ = nullptr; ///< of the messages received: first those of former peers
 
 private:
     // Perhaps with the same mail, or only its last message was still wanted.
@@ -113,6 +130,16 @@ private:
         return peer.dropped;
     }
 
+    // Of the former peers in their order, then of the one there is.
+    void read_next() noexcept
+    {
+        from_ = peer_;
+        if (!former_.empty()) {
+            from_ = former_.front();
+            former_.erase(former_.begin());
+        }
+    }
+
     // What was begun has nowhere to go.
     void lose_message() noexcept
     {
@@ -121,6 +148,8 @@ private:
     }
 
     core::pattern_host& host_;
+    core::pipe_end* peer_ = nullptr;
+    std::vector<core::pipe_end*> former_; ///< to be read after from_
     bool in_message_ = false;
     bool dropping_ = false; ///< the rest of a message
     bool lost_ = false;     ///< and nobody was told yet

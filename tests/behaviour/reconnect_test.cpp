@@ -168,7 +168,7 @@ TEST(ReconnectInterval, of_minus_one_gives_up_after_the_first_failure)
     source.set(ZMQ_RECONNECT_IVL, -1);
     const std::string address = known_address(transport::tcp);
     source.connect(address);
-    source.send("never delivered");
+    source.try_send("never delivered"); // taken if the endpoint is not gone yet
     // A second endpoint proves that the socket itself is alive and its first attempt long over.
     test_socket other(context, ZMQ_PULL);
     source.connect(other.bind_and_resolve("tcp://127.0.0.1:*"));
