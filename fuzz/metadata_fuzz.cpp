@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz_check(valid || properties.empty());
 
     remote_peer remote;
-    const auto error = accept_remote_metadata(list, {0, "", -1, {}}, remote);
+    const auto error = accept_remote_metadata(list, {0, "", {}}, remote);
     fuzz_check(valid || error == handshake_error::invalid_metadata);
     fuzz_check(remote.properties == properties);
     fuzz_check(remote.routing_id.size() <= max_routing_id_bytes);

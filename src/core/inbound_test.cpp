@@ -304,17 +304,37 @@ TEST(inbound, keeps_large_commands_in_one_piece)
     }
 }
 
-TEST(inbound, limits_the_size_of_kept_commands)
+TEST(inbound, does_not_limit_commands_as_messages)
 {
-    const std::string body = body_of("SUBSCRIBE", "topic");
-    const auto size = static_cast<std::int64_t>(body.size());
+    const std::string subscription = body_of("SUBSCRIBE", "topic");
+    const std::string ping = body_of("PING", std::string(2, 0));
     for (const unsigned flags : {4u, 5u, 6u}) {
-        const std::string bytes = frame(0, "a") + frame(flags, body);
-        const setup how{.keep = kept_commands::subscriptions};
-        EXPECT_EQ(feed_in_every_way(how, bytes, size).error, inbound_error::none);
-        const received got = feed_in_every_way(how, bytes, size - 1);
-        EXPECT_EQ(got.messages, std::vector<message>{{"a"}});
-        EXPECT_EQ(got.error, inbound_error::too_large);
+        const received got =
+            feed_in_every_way(setup{.keep = kept_commands::subscriptions},
+                              frame(flags, ping) + frame(flags, subscription) + frame(0, "a"), 1);
+        EXPECT_EQ(got.messages.size(), 2u);
+        EXPECT_EQ(got.commands, 1);
+        EXPECT_EQ(got.error, inbound_error::none);
+    }
+}
+
+TEST(inbound, limits_commands_to_64_kib_or_as_much_as_messages)
+{
+    constexpr std::int64_t least = 64 * 1024;
+    for (const std::int64_t limit : {std::int64_t{0}, least, least + 1000}) {
+        const auto most = static_cast<std::size_t>(std::max(limit, least));
+        for (const std::size_t bytes : {most, most + 1}) {
+            std::string body = body_of("SUBSCRIBE", "");
+            body.resize(bytes, 't');
+            const auto text = hex(frame(6, body));
+            for (const std::size_t piece : {std::size_t{1000}, text.size()}) {
+                const received got =
+                    feed({.keep = kept_commands::subscriptions}, text, piece, piece, limit);
+                EXPECT_EQ(got.messages.size(), bytes == most ? 1u : 0u);
+                EXPECT_EQ(got.error,
+                          bytes == most ? inbound_error::none : inbound_error::too_large);
+            }
+        }
     }
 }
 

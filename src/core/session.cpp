@@ -28,7 +28,6 @@ engine::local_peer local_peer(const socket_options& options)
     engine::local_peer local;
     local.socket_type = options.type;
     local.routing_id = options.routing_id;
-    local.max_message_bytes = options.max_message_bytes;
     local.properties = options.metadata;
     local.must_authenticate = !options.zap_domain.empty();
     return local;
@@ -557,12 +556,21 @@ engine::inbound_error session::take_reading_back()
     return error;
 }
 
-// Only a peer that breaks the protocol is not to be connected to again.
+// Only a peer that breaks the protocol is not to be connected to again. One that sends more than
+// ZMQ_MAXMSGSIZE allows may do better with its next message.
 session::loss session::loss_by(engine::inbound_error error) noexcept
 {
     using engine::inbound_error;
-    return error == inbound_error::none || error == inbound_error::out_of_memory ? loss::connection
-                                                                                 : loss::protocol;
+    switch (error) {
+    case inbound_error::none:
+    case inbound_error::out_of_memory:
+    case inbound_error::too_large:
+        return loss::connection;
+    case inbound_error::bad_envelope:
+    case inbound_error::no_frame:
+        break;
+    }
+    return loss::protocol;
 }
 
 void session::read()

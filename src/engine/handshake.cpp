@@ -2,25 +2,12 @@
 #include "engine/handshake.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "engine/bytes.hpp"
 #include "engine/mechanisms/null.hpp"
 
 namespace zlink::engine {
-namespace {
-
-std::size_t command_limit_bytes(std::int64_t max_message_bytes) noexcept
-{
-    if (max_message_bytes < 0) {
-        return max_handshake_command_bytes;
-    }
-    return static_cast<std::size_t>(
-        std::min<std::int64_t>(max_message_bytes, max_handshake_command_bytes));
-}
-
-} // namespace
 
 handshake::handshake(local_peer local)
     : handshake(std::move(local), std::make_unique<null_mechanism>())
@@ -31,7 +18,7 @@ handshake::handshake(local_peer local, std::unique_ptr<mechanism> security)
       mechanism_(std::move(security)),
       greeting_(mechanism_->name(), mechanism_->as_server(), state_.local.routing_id.size(),
                 state_.local.socket_type),
-      reader_(command_limit_bytes(state_.local.max_message_bytes))
+      reader_(max_handshake_command_bytes)
 {}
 
 void handshake::start()
@@ -87,9 +74,7 @@ void handshake::begin_legacy()
     const bool zmtp2 = version == greeted_version::revision_1;
     state_.remote.major = zmtp2 ? 2 : 1;
     state_.remote.unversioned = version == greeted_version::unversioned;
-    identities_.emplace(
-        zmtp2 ? framing::zmtp2 : framing::zmtp1,
-        std::min(max_routing_id_bytes, command_limit_bytes(state_.local.max_message_bytes)));
+    identities_.emplace(zmtp2 ? framing::zmtp2 : framing::zmtp1, max_routing_id_bytes);
     const auto own_id = as_bytes(state_.local.routing_id);
     if (state_.remote.unversioned) {
         append_bytes(output_, own_id); // the signature was the header of this frame

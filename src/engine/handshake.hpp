@@ -17,7 +17,7 @@
 
 namespace zlink::engine {
 
-/// Upper limit for the body of a handshake command, whatever ZMQ_MAXMSGSIZE allows.
+/// Upper limit for the body of a handshake command. ZMQ_MAXMSGSIZE is one for messages only.
 inline constexpr std::size_t max_handshake_command_bytes = 64 * 1024;
 
 /// The opening of a connection: greetings, then the commands of a security mechanism; with peers
@@ -33,9 +33,9 @@ inline constexpr std::size_t max_handshake_command_bytes = 64 * 1024;
 /// Errors: protocol errors are values, see `error()`; only memory exhaustion throws
 /// (std::bad_alloc), after which the object is only good for destruction.
 /// Lifetime: owns all it needs; spans and views returned are valid until the next non-const call.
-/// Memory: whatever the peer sends, at most one command body (`max_handshake_command_bytes` or
-/// max_message_bytes, the smaller) is buffered, and the metadata decoded from it (up to 13 bytes
-/// for each byte of a hostile body) is kept.
+/// Memory: whatever the peer sends, at most one command body (`max_handshake_command_bytes`) is
+/// buffered, and the metadata decoded from it (up to 13 bytes for each byte of a hostile body) is
+/// kept.
 class handshake {
 public:
     /// A handshake with the NULL mechanism.

@@ -62,7 +62,7 @@ const std::string& ready_frame(int socket_type)
 
 local_peer local(int socket_type)
 {
-    return {socket_type, "", -1, {}};
+    return {socket_type, "", {}};
 }
 
 /// A command frame around a body in hex.
@@ -118,7 +118,7 @@ TEST(handshake, every_socket_type_greets_and_gets_ready)
 
 TEST(handshake, announces_routing_id_and_properties)
 {
-    handshake_script({socket_types::dealer, "ID1", -1, {{"X-Foo", "bar"}, {"X-Alpha", "1:2"}}})
+    handshake_script({socket_types::dealer, "ID1", {{"X-Foo", "bar"}, {"X-Alpha", "1:2"}}})
         .expect("ff00000000000000047f")
         .feed(null_greeting)
         .expect("03" + minor_and_null +
@@ -132,7 +132,7 @@ TEST(handshake, announces_routing_id_and_properties)
 
 TEST(handshake, long_metadata_goes_out_in_a_long_frame)
 {
-    handshake test({socket_types::pub, "", -1, {{"X-Long", std::string(300, 'v')}}});
+    handshake test({socket_types::pub, "", {{"X-Long", std::string(300, 'v')}}});
     test.start();
     test.feed(hex(null_greeting));
     const auto ready_bytes = 25u + 1 + 6 + 4 + 300;
@@ -174,8 +174,8 @@ TEST(handshake, a_peer_of_zmtp_3_0_is_known_as_one)
 
 TEST(handshake, two_of_them_understand_each_other)
 {
-    handshake router({socket_types::router, "server", -1, {}});
-    handshake req({socket_types::req, "client", -1, {}});
+    handshake router({socket_types::router, "server", {}});
+    handshake req({socket_types::req, "client", {}});
     router.start();
     req.start();
     for (int turn = 0; turn < 10 && !(router.done() && req.done()); ++turn) {
@@ -227,13 +227,13 @@ TEST(handshake, an_unversioned_peer_begins_with_its_identity)
 {
     // The signature has been the header of the own identity frame.
     for (const auto* first : {"01 00", "01 7f", "ff 0000000000000001 00"})
-        handshake_script({socket_types::dealer, "SRV", -1, {}})
+        handshake_script({socket_types::dealer, "SRV", {}})
             .expect(named_signature)
             .feed(first)
             .expect("535256")
             .ends_done(is_peer(1, true, "", -1));
     for (const auto* first : {"04 00 504552", "ff 0000000000000004 00 504552"})
-        handshake_script({socket_types::dealer, "SRV", -1, {}})
+        handshake_script({socket_types::dealer, "SRV", {}})
             .expect(named_signature)
             .feed(first)
             .expect("535256")
@@ -247,7 +247,7 @@ TEST(handshake, an_unversioned_peer_begins_with_its_identity)
 TEST(handshake, a_peer_of_revision_0_has_a_greeting_and_frames_of_1_0)
 {
     for (const auto* identity : {"04 00 504552", "ff 0000000000000004 00 504552"})
-        handshake_script({socket_types::dealer, "SRV", -1, {}})
+        handshake_script({socket_types::dealer, "SRV", {}})
             .expect(named_signature)
             .feed(signature)
             .expect("03")
@@ -262,7 +262,7 @@ TEST(handshake, a_peer_of_revision_0_has_a_greeting_and_frames_of_1_0)
 TEST(handshake, a_peer_of_revision_1_has_a_greeting_and_frames_of_2_0)
 {
     for (const auto* identity : {"00 03 504552", "02 0000000000000003 504552", "fd 03 504552"})
-        handshake_script({socket_types::dealer, "SRV", -1, {}})
+        handshake_script({socket_types::dealer, "SRV", {}})
             .expect(named_signature)
             .feed(signature)
             .expect("03")
@@ -321,11 +321,6 @@ TEST(handshake, identities_of_older_peers_have_a_limit)
             .expect("0000")
             .feed(header)
             .ends_failed(handshake_error::invalid_metadata);
-    // ZMQ_MAXMSGSIZE holds for them as for any frame.
-    handshake_script({socket_types::router, "", 2, {}})
-        .expect(signature)
-        .feed("04 00")
-        .ends_failed(handshake_error::invalid_metadata);
 }
 
 TEST(handshake, a_frame_of_zmtp_1_0_is_never_empty)
@@ -457,26 +452,6 @@ TEST(handshake, a_command_of_exactly_64_kib_is_accepted)
     EXPECT_EQ(test.feed(std::span(bytes).last(1)), 1u);
     EXPECT_TRUE(test.done());
     EXPECT_EQ(test.buffered_bytes(), 0u);
-}
-
-TEST(handshake, the_message_size_limit_holds_for_commands_too)
-{
-    for (const std::int64_t limit : {0, 10, 40}) {
-        handshake_script({socket_types::dealer, "", limit, {}})
-            .expect(signature)
-            .feed(null_greeting)
-            .expect("03" + minor_and_null + ready_frame(socket_types::dealer))
-            .feed(ready_frame(socket_types::router).substr(0, 4))
-            .ends_failed(handshake_error::command_too_large);
-    }
-    for (const std::int64_t limit : {std::int64_t{41}, std::int64_t{1} << 40}) {
-        handshake_script({socket_types::dealer, "", limit, {}})
-            .expect(signature)
-            .feed(null_greeting)
-            .expect("03" + minor_and_null + ready_frame(socket_types::dealer))
-            .feed(ready_frame(socket_types::router))
-            .ends_done();
-    }
 }
 
 /// A server with more than one step: HELLO is answered with WELCOME, READY ends it.

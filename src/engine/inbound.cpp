@@ -20,6 +20,9 @@ constexpr std::size_t large_body_bytes = 24 * 1024;
 constexpr std::size_t read_after_body_bytes = 2 * 1024;
 /// So much of a body that has begun in a block may move to memory of the consumer.
 constexpr std::size_t most_moved_bytes = 16 * 1024;
+/// A command has so much at least, however small messages must be: a subscription is as long as
+/// its topic.
+constexpr std::uint64_t command_bytes_at_least = 64 * 1024;
 
 bool keeps(kept_commands which, traffic_command_kind kind) noexcept
 {
@@ -86,6 +89,7 @@ inbound::inbound(base::channel& to, std::int64_t max_message_bytes, kept_command
       commands_(commands),
       max_message_bytes_(max_message_bytes < 0 ? UINT64_MAX
                                                : static_cast<std::uint64_t>(max_message_bytes)),
+      max_command_bytes_(std::max(max_message_bytes_, command_bytes_at_least)),
       keep_(keep),
       read_bytes_(smallest_read_bytes)
 {}
@@ -379,11 +383,11 @@ inbound_error inbound::walk_frames()
             break;
         if (found == decoded::no_frame)
             return inbound_error::no_frame;
-        if (header.body_bytes > max_message_bytes_)
+        const bool command = Codec::has_commands && (header.flags & zmtp3::flag_command) != 0;
+        if (header.body_bytes > (command ? max_command_bytes_ : max_message_bytes_))
             return inbound_error::too_large;
         const bool complete =
             header.body_bytes <= have_ - header.header_bytes && have_ >= header.header_bytes;
-        const bool command = Codec::has_commands && (header.flags & zmtp3::flag_command) != 0;
         if constexpr (std::is_same_v<Codec, zmtp1_codec>)
             if (!queue.prepare_append()) // to skip what is left over of a header
                 return inbound_error::out_of_memory;

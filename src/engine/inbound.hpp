@@ -19,7 +19,9 @@ enum class kept_commands : std::uint8_t { none, subscriptions, groups };
 ///
 /// Thread safety: one thread at a time (the channel's consumer is another).
 /// Lifetime: the channel must outlive the object.
-/// Memory: what the peer announces, at most `max_message_bytes` per frame, plus one chunk.
+/// Limits: `max_message_bytes` is one for each part of a message; negative: there is none. Commands
+/// may have as much, and 64 KiB in any case.
+/// Memory: what the peer announces, at most that much per frame, plus one chunk.
 class inbound final : public decoder {
 public:
     /// Is told of commands, which do not enter the channel.
@@ -76,6 +78,7 @@ private:
 
     command_handler& commands_;
     const std::uint64_t max_message_bytes_;
+    const std::uint64_t max_command_bytes_;
     const kept_commands keep_;
     framing framing_ = framing::zmtp3;
     bool marked_ = false;

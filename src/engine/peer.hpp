@@ -22,10 +22,9 @@ inline constexpr std::size_t max_routing_id_bytes = 255;
 
 /// What this side announces and accepts. Checked by the options layer, not again here.
 struct local_peer {
-    int socket_type = -1;                ///< ZMQ_* number of a type in socket_types.hpp.
-    std::string routing_id;              ///< At most 255 bytes, may be empty.
-    std::int64_t max_message_bytes = -1; ///< ZMQ_MAXMSGSIZE; -1 = unlimited. Frame bodies.
-    std::vector<property> properties;    ///< Application (X-) properties, in any order.
+    int socket_type = -1;             ///< ZMQ_* number of a type in socket_types.hpp.
+    std::string routing_id;           ///< At most 255 bytes, may be empty.
+    std::vector<property> properties; ///< Application (X-) properties, in any order.
     /// Refuse peers older than ZMTP 3.0, who cannot be authenticated.
     bool must_authenticate = false;
 };

@@ -13,7 +13,7 @@ using namespace engine;
 
 struct exchange {
     null_mechanism mechanism;
-    negotiation state{{socket_types::pair, "", -1, {}}, {}, ""};
+    negotiation state{{socket_types::pair, "", {}}, {}, ""};
 
     std::string send()
     {
