@@ -18,6 +18,10 @@ public:
     virtual ~pattern_host() = default;
     /// Ends a pipe; done when the pattern function that asks for it has returned.
     virtual void drop(pipe_end& pipe) = 0;
+    /// Ends a pipe as drop() does, because its peer is not wanted now: of what was written nothing
+    /// is sent, and of what has come nothing is read. The connection ends, and whoever has made it
+    /// tries again; if that is this side, its next connection has a new pipe.
+    virtual void refuse(pipe_end& pipe) = 0;
     /// What comes from now on through this pipe stays unread: nobody need fetch it.
     virtual void ignore_arrivals(pipe_end& pipe) = 0;
     virtual const socket_options& options() const noexcept = 0;

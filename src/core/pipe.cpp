@@ -416,8 +416,12 @@ void pipe_end::hang_up(int linger_ms) noexcept
 {
     give_up_message();
     if (other_ && !other_gone_) {
-        say_farewell();
-        other_->on_closed(linger_ms);
+        if (refused.load(std::memory_order_relaxed)) {
+            other_->on_refused();
+        } else {
+            say_farewell();
+            other_->on_closed(linger_ms);
+        }
     }
     other_.reset();
     mark_other_gone();

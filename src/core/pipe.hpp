@@ -13,6 +13,7 @@
 #include "engine/decoder.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -82,6 +83,8 @@ public:
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
     /// ever).
     virtual void on_closed(int linger_ms) noexcept = 0;
+    /// The same, as the peer is not wanted now: nothing is sent any more, and it may be tried again.
+    virtual void on_refused() noexcept { on_closed(0); }
     struct passed_by {
         std::size_t bytes = 0;  ///< taken, of both pieces together
         bool deferred = false;  ///< as in wake_result, from now on
@@ -312,6 +315,8 @@ public:
     bool is_inproc = false;
     bool last_words_follow = false; ///< between `leaving` and `closed`
     bool dropped = false;           ///< the socket is to close it
+    /// The peer is not wanted now: close() says so, see pipe_peer::on_refused(). Read by any thread.
+    std::atomic<bool> refused{false};
     bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
     std::string endpoint;          ///< as given to connect; of an accepted connection as bound
     std::string far_end;           ///< of an accepted connection: the endpoint of the peer

@@ -7,6 +7,7 @@
 #include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
+#include <cerrno>
 #include <chrono>
 #include <utility>
 #include <vector>
@@ -128,6 +129,8 @@ void session::do_request(unsigned number)
         return read_rest();
     case request::read_last:
         return read_last();
+    case request::refuse:
+        return refuse();
     case request::close_unless_linked:
         if (!channels_)
             finish();
@@ -801,6 +804,25 @@ void session::lost(loss why)
     }
     dialer_->retry();
     finish_if_drained();
+}
+
+// The socket has closed the pipe, as it does not want the peer now. The next connection, if this
+// side makes it, has a new one: what is left in this is of no use.
+void session::refuse()
+{
+    if (finished_ || !socket_end_ || !socket_end_->refused.load(std::memory_order_relaxed))
+        return; // there is another pipe by now, or none
+    if (closing_)
+        return finish();
+    if (in_traffic_) {
+        report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EADDRINUSE);
+        lost(loss::connection);
+    }
+    if (finished_ || !socket_end_)
+        return;
+    socket_end_.reset();
+    in_.leave();
+    retired_ = std::move(channels_);
 }
 
 // There is no connection, and none will be made: the pipe ends as it does with a connection.

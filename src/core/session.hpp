@@ -89,6 +89,7 @@ public:
     void on_output_ended() noexcept override { ask(request::close_after_output); }
     void on_left() noexcept override { ask(request::read_last); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
+    void on_refused() noexcept override { ask(request::refuse); }
     passed_by write_through(const iovec (&message)[2]) noexcept override;
 
     // runtime::resident
@@ -113,6 +114,7 @@ private:
         drain,
         read_rest,
         read_last,
+        refuse,
         close_unless_linked,
         close_after_output,
         close
@@ -165,6 +167,7 @@ private:
     bool must_see_input() const noexcept { return heartbeat_.judges() || in_.keeps_newest(); }
     void wait(transport::direction which);
     void lost(loss why);
+    void refuse();
     void report(std::uint64_t event, int value);
     void give_up();
     void leave_endpoint(bool was_lost) noexcept;

@@ -246,6 +246,11 @@ public:
         if (!pipe.last_words_follow && !std::exchange(pipe.dropped, true))
             dropped_.push_back(pipe.shared_from_this()); // adopt() has made room
     }
+    void refuse(pipe_end& pipe) override
+    {
+        pipe.refused.store(true, std::memory_order_relaxed);
+        drop(pipe);
+    }
     void ignore_arrivals(pipe_end& pipe) override;
 
 private:

@@ -4,9 +4,12 @@
 #include "sockets/policy/peer_table.hpp"
 #include "sockets/policy/router_probe.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <new>
 #include <string>
 #include <utility>
+#include <vector>
 #include <zmq.h>
 
 namespace zlink::sockets {
@@ -15,12 +18,14 @@ namespace {
 /// Addresses its peers by routing id: the first part of every message.
 class router final : public core::pattern {
 public:
-    explicit router(core::pattern_host& host) : in_(host, progress_) {}
+    explicit router(core::pattern_host& host) : host_(host), in_(host, progress_) {}
 
     void attach(core::pipe_end& pipe) override
     {
+        if (!pipe.made_by_call)
+            return;
         probe_.greet(pipe);
-        if (pipe.made_by_call && !connect_id_.empty())
+        if (!connect_id_.empty())
             enter(pipe, std::exchange(connect_id_, {}));
     }
 
@@ -31,19 +36,27 @@ public:
         std::string id = peer.routing_id.empty() ? peers_.automatic_id() : peer.routing_id;
         if (core::pipe_end* const older = peers_.find(id)) {
             if (!handover_)
-                return; // the newcomer is heard by nobody
+                return turn_away(pipe, std::move(id));
             forget(*older);
             in_.end(*older); // what it has said is still heard
         }
-        enter(pipe, std::move(id));
+        take_in(pipe, std::move(id));
     }
 
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
-    void peer_closed(core::pipe_end& pipe) override { forget(pipe); }
+    void peer_closed(core::pipe_end& pipe) override
+    {
+        forget(pipe);
+        take_in_waiting(pipe.routing_id);
+    }
     void detach(core::pipe_end& pipe) override
     {
         in_.remove(pipe);
         forget(pipe);
+        try {
+            take_in_waiting(pipe.routing_id);
+        } catch (const std::bad_alloc&) { // it goes on waiting, for the next that leaves
+        }
     }
     bool reads_from(const core::pipe_end& pipe) const noexcept override
     {
@@ -180,15 +193,51 @@ private:
         in_.add(pipe);
     }
 
+    void take_in(core::pipe_end& pipe, std::string id)
+    {
+        const bool was_greeted = pipe.made_by_call || !pipe.routing_id.empty();
+        enter(pipe, std::move(id));
+        if (!was_greeted)
+            probe_.greet(pipe);
+    }
+
+    // A connection ends, to be made again. Without one to end, the peer waits until the id is free.
+    void turn_away(core::pipe_end& pipe, std::string id)
+    {
+        if (!pipe.is_inproc)
+            return host_.refuse(pipe);
+        if (std::ranges::find(waiting_, &pipe, &waiting_peer::pipe) == waiting_.end())
+            waiting_.push_back({&pipe, std::move(id)});
+    }
+
+    void take_in_waiting(const std::string& freed_id)
+    {
+        if (waiting_.empty() || peers_.contains(freed_id))
+            return;
+        const auto next = std::ranges::find(waiting_, freed_id, &waiting_peer::id);
+        if (next == waiting_.end())
+            return;
+        take_in(*next->pipe, next->id);
+        waiting_.erase(next);
+    }
+
     void forget(core::pipe_end& pipe)
     {
         if (progress_.to == &pipe)
             progress_.to = nullptr; // the rest of the message is dropped
         peers_.remove(pipe);
+        std::erase_if(waiting_, [&](const waiting_peer& each) { return each.pipe == &pipe; });
     }
 
+    struct waiting_peer {
+        core::pipe_end* pipe;
+        std::string id; ///< another one has it still
+    };
+
+    core::pattern_host& host_;
     addressed_queue in_;
     peer_table peers_;
+    std::vector<waiting_peer> waiting_; ///< over inproc
     bool mandatory_ = false;
     bool raw_ = false; ///< plain bytes instead of messages
     bool handover_ = false;
