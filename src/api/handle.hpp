@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
+#include <utility>
 #include <variant>
 
 namespace zlink::api {
@@ -44,8 +46,6 @@ public:
             if (shared)
                 fresh_gate = std::make_unique<Gate>();
             std::lock_guard lock(mutex_);
-            if (!addresses_.reserve())
-                return nullptr;
             const std::uint32_t index = take_slot();
             if (index == no_slot)
                 return nullptr;
@@ -54,8 +54,9 @@ public:
             at.object.store(&object, std::memory_order_release);
             if (shared && !at.gate.load(std::memory_order_relaxed))
                 at.gate.store(fresh_gate.release(), std::memory_order_release);
-            const std::uint32_t number = at.use * slot_limit + index + (shared ? shared_bit : 0);
-            void* const handle = addresses_.at(number);
+            const std::uint32_t number =
+                at.use * block_slots + index % block_slots + (shared ? shared_bit : 0);
+            void* const handle = addresses_.at(index / block_slots, number);
             at.handle.store(handle, std::memory_order_release);
             return handle;
         } catch (...) {
@@ -73,7 +74,7 @@ public:
     /// Is it the handle of a shared object, if it is one? Looks at the handle only.
     static bool is_shared(const void* handle) noexcept
     {
-        return (range::low_number(handle) & shared_bit) != 0;
+        return (addresses::number_of(handle) & shared_bit) != 0;
     }
 
     /// The gate of a shared object; null if the handle is none of this table.
@@ -100,7 +101,8 @@ public:
         at->handle.store(&none, std::memory_order_release);
         at->object.store(nullptr, std::memory_order_release);
         at->use = (at->use + 1) % uses;
-        give_slot(range::low_number(handle) % slot_limit);
+        give_slot(addresses::range_of(handle) * block_slots +
+                  addresses::number_of(handle) % block_slots);
         return std::move(at->owner);
     }
 
@@ -109,16 +111,16 @@ public:
     void unlock() { mutex_.unlock(); }
 
 private:
-    static constexpr std::uint32_t slot_limit = handle_limit<Object>;
     static constexpr std::uint32_t uses = 8; ///< handles of a slot before one comes again
-    static constexpr std::uint32_t shared_bit = slot_limit * uses;
     static constexpr std::uint32_t block_slots = 1024;
-    static constexpr std::uint32_t block_count = slot_limit / block_slots;
+    static constexpr std::uint32_t block_count = handle_limit<Object> / block_slots;
+    static constexpr std::uint32_t shared_bit = block_slots * uses;
     static constexpr std::uint32_t no_slot = 0xffff'ffff;
     // So many slots are free before one is used again, which keeps stale handles stale for long.
     static constexpr std::uint32_t resting_slots = 1024;
     static constexpr char none = 0; ///< its address is no handle
-    using range = handle_addresses<std::size_t{shared_bit} * 2>;
+    // Each block of slots has a range of addresses.
+    using addresses = handle_addresses<block_count, std::size_t{shared_bit} * 2>;
 
     struct slot {
         std::atomic<const void*> handle{&none}; ///< the one that is valid now
@@ -129,19 +131,33 @@ private:
         std::uint32_t next_free = no_slot;
     };
 
-    std::uint32_t take_slot()
+    std::uint32_t take_slot() noexcept
     {
-        if (free_slots_ > resting_slots || (free_slots_ && used_ == slot_limit)) {
-            const std::uint32_t index = first_free_;
-            first_free_ = find(index)->next_free;
-            --free_slots_;
-            return index;
+        if (free_slots_ <= resting_slots && (fresh_slots_ || add_block())) {
+            --fresh_slots_;
+            return next_fresh_++;
         }
-        if (used_ == slot_limit)
+        if (!free_slots_)
             return no_slot;
-        if (used_ % block_slots == 0)
-            blocks_[used_ / block_slots].store(new slot[block_slots], std::memory_order_release);
-        return used_++;
+        const std::uint32_t index = first_free_;
+        first_free_ = find(index)->next_free;
+        --free_slots_;
+        return index;
+    }
+
+    bool add_block() noexcept
+    {
+        if (used_blocks_ == block_count)
+            return false;
+        std::unique_ptr<slot[]> slots(new (std::nothrow) slot[block_slots]);
+        const std::uint32_t number = slots ? addresses_.add_range() : addresses::no_range;
+        if (number == addresses::no_range)
+            return false;
+        blocks_[number].store(slots.release(), std::memory_order_release);
+        ++used_blocks_;
+        next_fresh_ = number * block_slots;
+        fresh_slots_ = block_slots;
+        return true;
     }
 
     void give_slot(std::uint32_t index) noexcept
@@ -156,20 +172,27 @@ private:
 
     slot* find(std::uint32_t index) const noexcept
     {
-        slot* const block = blocks_[index / block_slots].load(std::memory_order_acquire);
-        return block ? block + index % block_slots : nullptr;
+        return find(index / block_slots, index % block_slots);
+    }
+    slot* find(std::uint32_t block_number, std::uint32_t number_in_it) const noexcept
+    {
+        slot* const block = blocks_[block_number].load(std::memory_order_acquire);
+        return block ? block + number_in_it : nullptr;
     }
 
     slot* check(const void* handle) const noexcept
     {
-        slot* const at = find(range::low_number(handle) % slot_limit);
+        slot* const at =
+            find(addresses::range_of(handle), addresses::number_of(handle) % block_slots);
         return at && at->handle.load(std::memory_order_acquire) == handle ? at : nullptr;
     }
 
     std::mutex mutex_;
-    range addresses_;
+    addresses addresses_;
     std::atomic<slot*> blocks_[block_count]{};
-    std::uint32_t used_ = 0;
+    std::uint32_t used_blocks_ = 0;
+    std::uint32_t next_fresh_ = 0;  ///< of the newest block
+    std::uint32_t fresh_slots_ = 0; ///< of it, never used so far
     std::uint32_t first_free_ = no_slot;
     std::uint32_t last_free_ = no_slot;
     std::uint32_t free_slots_ = 0;
