@@ -818,8 +818,7 @@ ZMQ_EXPORT int zmq_poller_size(void* poller);
 
 /**
  * Registers a socket with any pointer to report with it. The socket must be removed before it is
- * closed. Returns 0; -1 with ENOTSOCK, EINVAL (registered already, unknown event bits), ENOMEM or
- * EMFILE.
+ * closed. Returns 0; -1 with ENOTSOCK, EINVAL (registered already, unknown event bits) or ENOMEM.
  */
 ZMQ_EXPORT int zmq_poller_add(void* poller, void* socket, void* user_data, short events);
 
@@ -848,7 +847,8 @@ ZMQ_EXPORT int zmq_poller_wait_all(void* poller, zmq_poller_event_t* events, int
 
 /**
  * Stores a handle that becomes readable when the poller may have events; only with at least one
- * thread-safe socket registered. The handle belongs to the poller. Returns 0; -1 with EINVAL.
+ * thread-safe socket registered. The handle belongs to the poller. Returns 0; -1 with EINVAL or
+ * EMFILE (no file descriptor left).
  */
 ZMQ_EXPORT int zmq_poller_fd(void* poller, zmq_fd_t* fd);
 

@@ -13,19 +13,14 @@ namespace {
 constexpr int no_descriptor = -1;
 constexpr short all_events = ZMQ_POLLIN | ZMQ_POLLOUT | ZMQ_POLLERR | ZMQ_POLLPRI;
 
-/// The sockets and descriptors of a zmq_poller, in the order of registration. As soon as sockets
-/// that many threads use are among them, it has a descriptor: that is readable while one of these
-/// may be ready, and is made unreadable by wait().
+/// The sockets and descriptors of a zmq_poller, in the order of registration. While sockets that
+/// many threads use are among them, it has a descriptor, from when it is asked for: that is readable
+/// while one of these may be ready, and is made unreadable by wait().
 /// Thread safety: one thread at a time.
 class poller {
 public:
     poller() = default;
-    ~poller()
-    {
-        for (const item& each : items_)
-            if (each.gate)
-                each.gate->unwatch(alarm_);
-    }
+    ~poller() { unwatch_all(); }
     poller(const poller&) = delete;
     poller& operator=(const poller&) = delete;
 
@@ -36,19 +31,16 @@ public:
         if (!known(events) || find(socket, fd) != items_.end())
             return EINVAL;
         core::socket_gate* const gate = is_shared(socket) ? sockets().gate(socket) : nullptr;
-        if (const int error = gate ? alarm_.open() : 0)
-            return error;
-        items_.push_back({socket, fd, user_data, events, 0, nullptr});
-        if (gate) {
+        items_.push_back({socket, fd, user_data, events, 0, gate}); // never destroyed, the gate
+        if (gate && watching_) {
             try {
                 gate->watch(alarm_);
             } catch (...) {
                 items_.pop_back();
                 throw;
             }
-            items_.back().gate = gate; // never destroyed, unlike the socket
-            look_at(items_.back());
         }
+        look_at(items_.back());
         return 0;
     }
 
@@ -73,11 +65,16 @@ public:
         return 0;
     }
 
-    /// EINVAL without sockets that many threads use.
-    int descriptor(int& out) const noexcept
+    /// 0, EINVAL without sockets that many threads use, or the errno of a descriptor that cannot be
+    /// had.
+    int descriptor(int& out)
     {
         if (std::ranges::none_of(items_, [](const item& each) { return each.gate; }))
             return EINVAL;
+        if (const int error = alarm_.open())
+            return error;
+        if (!watching_)
+            watch_all();
         out = alarm_.descriptor();
         return 0;
     }
@@ -105,12 +102,12 @@ public:
                 return ENOTSOCK;
             set.add_socket(*polled, each.events, each.ready);
         }
-        if (alarm_.descriptor() >= 0)
+        if (watching_)
             alarm_.clear(); // whatever comes from now on is signalled again
         int ready = 0;
         const int error = set.wait(timeout_ms, ready);
         // A socket that is ready tells no more until it was found not to be.
-        if (alarm_.descriptor() >= 0 && (error || ready))
+        if (watching_ && (error || ready))
             alarm_.signal();
         if (error)
             return error;
@@ -137,7 +134,7 @@ private:
     // From now on news of the socket are signalled; what there is already is signalled here.
     void look_at(const item& changed)
     {
-        if (!changed.gate)
+        if (!changed.gate || !watching_)
             return;
         const auto object = sockets().share(changed.socket);
         int now = 0;
@@ -145,6 +142,28 @@ private:
         if (!object || object->socket->poll_events(changed.events, now, mail) != 0 ||
             (now & changed.events) != 0)
             alarm_.signal(); // what is wrong is for wait() to tell
+    }
+
+    void watch_all()
+    {
+        try {
+            for (const item& each : items_)
+                if (each.gate)
+                    each.gate->watch(alarm_);
+        } catch (...) {
+            unwatch_all();
+            throw;
+        }
+        watching_ = true;
+        for (const item& each : items_)
+            look_at(each);
+    }
+
+    void unwatch_all() noexcept
+    {
+        for (const item& each : items_)
+            if (each.gate)
+                each.gate->unwatch(alarm_);
     }
 
     static bool known(short events) noexcept { return (events & ~all_events) == 0; }
@@ -158,6 +177,7 @@ private:
 
     std::vector<item> items_;
     base::descriptor_wakeup alarm_;
+    bool watching_ = false; ///< the descriptor has been asked for: gates signal it
 };
 
 constinit lasting_table<handle_table<poller>> all_pollers;

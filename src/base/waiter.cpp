@@ -39,39 +39,46 @@ wait_result waiter::wait(std::uint32_t seen, deadline until) noexcept
     return wait_result::signalled;
 }
 
-bool waiter::begin_polling() noexcept
+wait_result waiter::poll(std::uint32_t seen, deadline until, const polling& how) noexcept
 {
-    return polling_ = alarm_.open() == 0;
+    // Without an alarm: short at first, for an answer that is on its way.
+    constexpr auto longest_slice = std::chrono::milliseconds(8);
+    auto slice = std::chrono::milliseconds(1);
+    pollfd& alarm = how.descriptors.front();
+    alarm = {how.alarm ? how.alarm->descriptor() : -1, POLLIN, 0};
+    while (count() == seen) {
+        deadline look_at = until;
+        if (!how.alarm) {
+            look_at = std::min(until, steady_clock::now() + slice);
+            slice = std::min(2 * slice, longest_slice);
+        }
+        timespec left{};
+        const int result = ::ppoll(how.descriptors.data(), how.descriptors.size(),
+                                   time_left(look_at, left) ? &left : nullptr, how.mask);
+        if (alarm.revents != 0)
+            break;
+        if (result != 0)
+            return result > 0 ? wait_result::ready : wait_result::interrupted;
+        if (look_at == until)
+            return count() == seen ? wait_result::timeout : wait_result::signalled;
+    }
+    return wait_result::signalled;
 }
 
-wait_result waiter::poll(std::uint32_t seen, deadline until, std::span<const int> others) noexcept
+void waiter::end_polling(const polling& how, bool signals) noexcept
 {
-    pollfd watched[1 + most_others];
-    nfds_t used = 0;
-    watched[used++] = {alarm_.descriptor(), POLLIN, 0};
-    for (const int fd : others.first(std::min(others.size(), most_others)))
-        watched[used++] = {fd, POLLIN, 0};
-    timespec left{};
-    const int result = ::ppoll(watched, used, time_left(until, left) ? &left : nullptr, nullptr);
-    if (count() != seen || (result > 0 && watched[0].revents != 0))
-        return wait_result::signalled;
-    if (result == 0)
-        return wait_result::timeout;
-    return result > 0 ? wait_result::ready : wait_result::interrupted;
-}
-
-void waiter::end_polling(std::uint32_t signals) noexcept
-{
-    polling_ = false;
-    if (signals)
-        alarm_.clear();
+    if (!how.alarm)
+        return;
+    alarm_ = nullptr;
+    if (signals || how.descriptors.front().revents != 0)
+        how.alarm->clear();
 }
 
 void waiter::signal() noexcept
 {
-    if (polling_) {
+    if (alarm_) {
         // The descriptor first: it may be gone as soon as the sleeper sees the count.
-        alarm_.signal();
+        alarm_->signal();
         count_.fetch_add(1, std::memory_order_acq_rel);
         return;
     }
@@ -82,9 +89,16 @@ void waiter::signal() noexcept
     ::syscall(SYS_futex, address, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
 }
 
-void waiter::absorb(std::uint32_t seen, std::uint32_t signals) noexcept
+void waiter::absorb(std::uint32_t signals) noexcept
 {
-    while (count() - seen < signals)
+    absorbed_ += signals;
+    const auto missing = [this] {
+        // In this order: one beside is counted there first, so here too many are missing, if any.
+        const std::uint32_t all = count();
+        const std::uint32_t awaited = all - beside_.load(std::memory_order_acquire);
+        return static_cast<std::int32_t>(absorbed_ - awaited) > 0;
+    };
+    while (missing())
         std::this_thread::yield();
 }
 

@@ -93,6 +93,7 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
             error = EMFILE; // so many threads are not to be had
         if (error)
             return nullptr;
+        alarms_.fill();
         started_ = true;
         socket_slots_ = options_.max_sockets;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/alarm_reserve.hpp"
 #include "base/waiter.hpp"
 #include "core/context_options.hpp"
 #include "core/inproc.hpp"
@@ -63,6 +64,7 @@ public:
     }
     runtime::io_pool& pool() noexcept { return pool_; }
     inproc_registry& inproc() noexcept { return inproc_; }
+    base::alarm_reserve& alarms() noexcept { return alarms_; }
 
 private:
     std::shared_ptr<void> make_hold();
@@ -80,6 +82,7 @@ private:
     base::waiter ended_;
     inproc_registry inproc_;
     runtime::io_pool pool_;
+    base::alarm_reserve alarms_; ///< has one from the first socket on, if one was to be had then
 };
 
 } // namespace zlink::core

@@ -80,8 +80,7 @@ int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
         if (!std::exchange(prepared, true)) {
             for (const socket_item& item : sockets_)
                 sleeper_.add(*item.polled, (item.wanted & ZMQ_POLLIN) != 0);
-            if (const int error = sleeper_.prepare(!descriptors_.empty() || mask))
-                return error;
+            sleeper_.prepare(!descriptors_.empty() || mask);
             if (sleeper_.watches())
                 continue; // what has come before they were watched
         }

@@ -26,7 +26,7 @@ public:
     void add_descriptor(int fd, short wanted, short& ready);
 
     /// Sets `ready` to the number of items with events; 0 after the time-out. Once. 0, ETERM,
-    /// EINTR, ENOTSOCK (a socket was closed), or the errno of a descriptor that cannot be had.
+    /// EINTR, ENOTSOCK (a socket was closed), or the errno of poll(2).
     /// With a signal mask, that is in force while it sleeps (and only then).
     int wait(long timeout_ms, int& ready, const sigset_t* mask = nullptr);
 

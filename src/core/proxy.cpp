@@ -72,8 +72,7 @@ int proxy::run()
 {
     const wait_mark marks[] = {wait_mark(front_.at), wait_mark(back_.at), wait_mark(capture_),
                                wait_mark(control_)};
-    if (const int error = sleeper_.prepare(false))
-        return error;
+    sleeper_.prepare(false);
     for (;;) {
         sleeper_.begin();
         if (const int error = note_mail())
@@ -135,10 +134,7 @@ int proxy::sleep()
                 each->flush();
         }
     bool timed_out = false;
-    if (const int error = sleeper_.sleep(base::no_deadline, timed_out, no_descriptors_))
-        return error;
-    // Sockets of both kinds are waited for through descriptors, and only this surely quiets them.
-    return sleeper_.watches() ? collect_mail() : 0;
+    return sleeper_.sleep(base::no_deadline, timed_out, no_descriptors_);
 }
 
 int proxy::collect_mail()

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <poll.h>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -148,17 +149,27 @@ int socket::sleep(base::deadline until, bool for_input)
 
 base::wait_result socket::sleep_alone(base::deadline until, bool for_input)
 {
-    int descriptors[base::waiter::most_others];
-    std::size_t count = 0;
-    if (for_input)
-        for (const lent_connection& connection : lent_)
-            descriptors[count++] = connection.descriptor;
     base::mailbox* const boxes[] = {box_.get()};
-    const auto woken =
-        base::sleep_until_mail(boxes, waiter_, waiter_.count(), until, {descriptors, count});
+    if (!for_input || lent_.empty())
+        return base::sleep_until_mail(boxes, waiter_, waiter_.count(), until);
+    if (alarm_.open() != 0) { // no descriptor is left: the I/O threads can read without one
+        leave_reading();
+        return base::wait_result::signalled;
+    }
+    pollfd watched[1 + base::waiter::most_others]{};
+    std::size_t used = 1;
+    for (const lent_connection& connection : lent_)
+        watched[used++] = {connection.descriptor, POLLIN, 0};
+    const base::polling how{{watched, used}, &alarm_};
+    const auto woken = base::sleep_until_mail(boxes, waiter_, waiter_.count(), until, &how);
     if (woken == base::wait_result::ready)
         read_lent();
     return woken;
+}
+
+base::alarm_reserve& socket::alarms() noexcept
+{
+    return context_.alarms();
 }
 
 void socket::flush() noexcept

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/alarm_reserve.hpp"
 #include "base/asymmetric_fence.hpp"
+#include "base/descriptor_wakeup.hpp"
 #include "base/mailbox.hpp"
 #include "base/patience.hpp"
 #include "core/datagram_session.hpp"
@@ -187,6 +189,8 @@ public:
     /// See pattern::peer_events. 0 or errno.
     int peer_events(std::string_view routing_id, int& out);
     base::mailbox& box() noexcept { return *box_; }
+    /// What who waits for this and other sockets can borrow from, while the context lives.
+    base::alarm_reserve& alarms() noexcept;
 
     /// Is it used by many threads at once? Then it needs a gate, given before anybody uses it.
     bool thread_safe() const noexcept { return thread_safe_; }
@@ -389,6 +393,7 @@ private:
     std::shared_ptr<socket_link> link_;
     const std::unique_ptr<pattern> pattern_;
     base::waiter waiter_;
+    base::descriptor_wakeup alarm_; ///< for sleeps beside connections; open once there are any
     const bool thread_safe_;
     bool closed_ = false;
     bool tells_next_use_ = false;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wait_set.hpp"
 
-#include "base/sleep.hpp"
 #include "core/session.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <utility>
 
 namespace zlink::core {
 
@@ -13,11 +14,18 @@ wait_set::~wait_set()
 {
     if (watching_)
         for (socket_gate* gate : gates_)
-            gate->unwatch(*watching_);
+            gate->unwatch(bell_);
+    if (!alarm_)
+        return;
+    if (!gates_.empty())
+        alarm_->clear(); // one may have signalled since the last sleep
+    reserve_->give_back(std::move(alarm_));
 }
 
 void wait_set::add(socket& waited_for, bool for_input)
 {
+    if (!reserve_)
+        reserve_ = &waited_for.alarms();
     if (socket_gate* const gate = waited_for.gate()) {
         gates_.push_back(gate);
         return;
@@ -26,7 +34,7 @@ void wait_set::add(socket& waited_for, bool for_input)
     (for_input ? readers_ : writers_).push_back(&waited_for);
 }
 
-int wait_set::prepare(bool with_descriptors)
+void wait_set::prepare(bool with_descriptors)
 {
     const auto drop_repeated = [](auto& list) {
         std::ranges::sort(list);
@@ -40,32 +48,43 @@ int wait_set::prepare(bool with_descriptors)
     drop_repeated(gates_);
     std::erase_if(writers_,
                   [&](socket* each) { return std::ranges::binary_search(readers_, each); });
-    // Sockets of both kinds cannot share the waiter: that the last signal of a mailbox has come
-    // could not be told from others.
-    on_waiter_ = !with_descriptors && (boxes_.empty() || gates_.empty());
+    with_descriptors_ = with_descriptors;
     if (gates_.empty())
-        return 0;
-    if (const int error = on_waiter_ ? 0 : alarm_.open())
-        return error;
-    watching_ = on_waiter_ ? static_cast<base::wakeup*>(&waiter_) : &alarm_;
+        return;
+    if (with_descriptors && has_alarm())
+        bell_.ring_only(*alarm_);
+    watching_ = true;
     for (socket_gate* gate : gates_)
-        gate->watch(*watching_);
-    return 0;
+        gate->watch(bell_);
+}
+
+// Borrowed for the rest of the object's life.
+bool wait_set::has_alarm()
+{
+    if (!alarm_ && reserve_)
+        alarm_ = reserve_->lend();
+    return alarm_ != nullptr;
 }
 
 int wait_set::sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
                     const sigset_t* mask)
 {
     session::write_what_this_thread_left();
-    if (!on_waiter_)
-        return leave_reading() ? 0 : sleep_on_descriptors(until, timed_out, polled, mask);
-    const auto woken = sleep_on_waiter(until);
+    const bool by_habit = !with_descriptors_ && gates_.empty();
+    if (!by_habit && leave_reading())
+        return 0;
+    const auto woken = with_descriptors_ ? sleep_on_descriptors(until, polled, mask)
+                                         : sleep_on_waiter(until);
+    if (woken == base::wait_result::interrupted)
+        return with_descriptors_ ? errno : EINTR;
     timed_out = woken == base::wait_result::timeout;
-    return woken == base::wait_result::interrupted ? EINTR : 0;
+    if (!by_habit && until != base::no_deadline) // there may be news of no concern for ever
+        timed_out |= base::steady_clock::now() >= until;
+    return 0;
 }
 
-// News come as descriptors of mailboxes, which connections that this thread reads do not have. True
-// if there were any: what has been read from them has to be looked at.
+// The thread sleeps in a way in which it cannot read its connections. True if there were any: what
+// has been read from them has to be looked at.
 bool wait_set::leave_reading()
 {
     bool any = false;
@@ -74,7 +93,6 @@ bool wait_set::leave_reading()
     return any;
 }
 
-// With sockets of one kind only, the thread sleeps on one waiter that all of them signal.
 base::wait_result wait_set::sleep_on_waiter(base::deadline until)
 {
     if (own_.empty()) // of many threads: there is none whose habits could be known
@@ -83,9 +101,10 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
     for (socket* each : writers_) // their peers may wait for them to be read meanwhile
         if (each->leave_reading())
             return base::wait_result::signalled;
-    for (socket* each : readers_)
-        if (!each->prepare_to_poll(lent_, base::waiter::most_others))
-            return base::wait_result::signalled;
+    if (gates_.empty())
+        for (socket* each : readers_)
+            if (!each->prepare_to_poll(lent_, base::waiter::most_others))
+                return base::wait_result::signalled;
     unsigned messages = 0;
     for (socket* each : own_)
         messages += each->take_received();
@@ -94,7 +113,7 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
                       : std::ranges::any_of(readers_, &socket::in_stream),
         until,
         [&] {
-            if (std::ranges::any_of(boxes_, &base::mailbox::has_mail))
+            if (waiter_.count() != seen_ || std::ranges::any_of(boxes_, &base::mailbox::has_mail))
                 return base::glance::news;
             auto seen = base::glance::nothing;
             if (!lent_.empty())
@@ -102,34 +121,47 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
                     seen = std::max(seen, each->read_lent());
             return seen;
         },
-        [&] { return base::sleep_until_mail(boxes_, waiter_, seen_, until, lent_); });
+        [&] {
+            return lent_.empty() ? base::sleep_until_mail(boxes_, waiter_, seen_, until)
+                                 : sleep_reading(until);
+        });
 }
 
-int wait_set::sleep_on_descriptors(base::deadline until, bool& timed_out,
-                                   std::vector<pollfd>& polled, const sigset_t* mask)
+base::wait_result wait_set::sleep_reading(base::deadline until)
 {
-    const std::size_t others = polled.size();
-    int error = 0;
-    for (base::mailbox* box : boxes_) { // from now on it signals through a descriptor too
-        const int fd = box->descriptor();
-        if (fd < 0)
-            error = errno;
-        polled.push_back({fd, POLLIN, 0});
+    if (!has_alarm()) { // the I/O threads can read without one
+        leave_reading();
+        return base::wait_result::signalled;
     }
-    if (watching_)
-        polled.push_back({alarm_.descriptor(), POLLIN, 0});
-    int count = 0;
-    if (!error) {
+    std::array<pollfd, 1 + base::waiter::most_others> watched{};
+    std::size_t used = 1;
+    for (const int fd : lent_)
+        watched[used++] = {fd, POLLIN, 0};
+    const base::polling how{{watched.data(), used}, alarm_.get()};
+    return base::sleep_until_mail(boxes_, waiter_, seen_, until, &how);
+}
+
+base::wait_result wait_set::sleep_on_descriptors(base::deadline until, std::vector<pollfd>& polled,
+                                                 const sigset_t* mask)
+{
+    if (boxes_.empty() && gates_.empty()) {
         timespec left{};
-        count = ::ppoll(polled.data(), polled.size(),
-                        base::time_left(until, left) ? &left : nullptr, mask);
-        error = count < 0 ? errno : 0;
+        const int count = ::ppoll(polled.data(), polled.size(),
+                                  base::time_left(until, left) ? &left : nullptr, mask);
+        return count > 0    ? base::wait_result::ready
+               : count == 0 ? base::wait_result::timeout
+                            : base::wait_result::interrupted;
     }
-    if (watching_ && polled.back().revents)
-        alarm_.clear(); // before all are looked at again
-    timed_out = count == 0 || (until != base::no_deadline && base::steady_clock::now() >= until);
-    polled.resize(others);
-    return error;
+    // Watched sockets signal one that was there from the beginning, or the waiter.
+    if (gates_.empty())
+        has_alarm();
+    polled.insert(polled.begin(), pollfd{-1, POLLIN, 0});
+    const base::polling how{polled, alarm_.get(), mask};
+    const auto woken = base::sleep_until_mail(boxes_, waiter_, seen_, until, &how);
+    const int reason = errno;
+    polled.erase(polled.begin());
+    errno = reason;
+    return woken;
 }
 
 } // namespace zlink::core

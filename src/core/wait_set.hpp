@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/descriptor_wakeup.hpp"
+#include "base/alarm_reserve.hpp"
+#include "base/sleep.hpp"
 #include "core/socket.hpp"
 
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <poll.h>
 #include <vector>
@@ -18,7 +20,8 @@ namespace zlink::core {
 /// sockets, and sleep(). That look ends with socket::poll_events() or socket::expect_mail() of each
 /// socket that is watched.
 /// Thread safety: one thread, the one that uses the sockets.
-/// Lifetime: the sockets outlive the object; thread-safe ones may be closed meanwhile.
+/// Lifetime: the sockets and their contexts outlive the object; thread-safe sockets may be closed
+/// meanwhile.
 class wait_set {
 public:
     wait_set() = default;
@@ -29,24 +32,43 @@ public:
     /// A socket may be added more than once. `for_input`: it is input that is waited for.
     void add(socket& waited_for, bool for_input);
     /// Once, after the last add(). From now on watched sockets signal: all of them have to be
-    /// looked at afterwards. `with_descriptors`: sleep() gets descriptors or a signal mask. 0 or
-    /// errno.
-    int prepare(bool with_descriptors);
+    /// looked at afterwards. `with_descriptors`: sleep() gets descriptors or a signal mask.
+    void prepare(bool with_descriptors);
     /// Are there watched sockets?
     bool watches() const noexcept { return !gates_.empty(); }
 
     /// What is signalled from now on ends the next sleep, even if that has not begun.
     void begin() noexcept { seen_ = waiter_.count(); }
     /// Sleeps until there may be news. `polled` ends it as well, and is as before afterwards; the
-    /// mask is in force meanwhile. 0, EINTR, or the errno of a descriptor that cannot be had.
+    /// mask is in force meanwhile. 0, EINTR, or the errno of poll(2).
     int sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
               const sigset_t* mask = nullptr);
 
 private:
+    /// What gates signal: the waiter, or the alarm alone, if there is one that serves for all sleeps.
+    class gate_bell final : public base::wakeup {
+    public:
+        explicit gate_bell(base::waiter& sleeper) : sleeper_(sleeper) {}
+        void ring_only(base::descriptor_wakeup& alarm) noexcept { alarm_ = &alarm; }
+        void signal() noexcept override
+        {
+            if (alarm_)
+                alarm_->signal();
+            else
+                sleeper_.signal_beside();
+        }
+
+    private:
+        base::waiter& sleeper_;
+        base::descriptor_wakeup* alarm_ = nullptr;
+    };
+
     base::wait_result sleep_on_waiter(base::deadline until);
+    base::wait_result sleep_reading(base::deadline until);
     bool leave_reading();
-    int sleep_on_descriptors(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
-                             const sigset_t* mask);
+    bool has_alarm();
+    base::wait_result sleep_on_descriptors(base::deadline until, std::vector<pollfd>& polled,
+                                           const sigset_t* mask);
 
     std::vector<socket*> own_;          ///< sockets that belong to this thread
     std::vector<socket*> readers_;      ///< those of them whose connections it may read by itself
@@ -54,12 +76,13 @@ private:
     std::vector<int> lent_;             ///< descriptors of such connections
     std::vector<base::mailbox*> boxes_; ///< theirs, each once
     std::vector<socket_gate*> gates_;   ///< of the others, each once
-    bool on_waiter_ = true;             ///< all news come through it
+    bool with_descriptors_ = false;
+    bool watching_ = false;
     base::waiter waiter_;
     std::uint32_t seen_ = 0;
-    // Gates signal as many as ask for it, which here is one of these two.
-    base::descriptor_wakeup alarm_;
-    base::wakeup* watching_ = nullptr;
+    gate_bell bell_{waiter_};
+    base::alarm_reserve* reserve_ = nullptr; ///< of the context of the first socket
+    base::alarm_reserve::alarm alarm_;       ///< borrowed when it was needed
 };
 
 } // namespace zlink::core
