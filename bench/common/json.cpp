@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <system_error>
+#include <utility>
 
 namespace zlink::bench {
 

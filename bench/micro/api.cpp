@@ -2,6 +2,7 @@
 // What calls of the C API cost by themselves, in one thread.
 
 #include <benchmark/benchmark.h>
+#include <cstddef>
 #include <cstring>
 #include <vector>
 #include <zmq.h>

@@ -12,6 +12,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <stdexcept>
+#include <system_error>
+#include <utility>
 
 namespace zlink::bench::runner {
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 #include <stdexcept>
 
 namespace zlink::bench::runner {

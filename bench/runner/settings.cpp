@@ -4,7 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <map>
+#include <system_error>
+#include <utility>
 
 namespace zlink::bench::runner {
 

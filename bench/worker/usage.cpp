@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <cstddef>
 #include <ctime>
 #include <fstream>
 

@@ -7,7 +7,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace zlink::bench::worker {

@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <thread>
+#include <utility>
 
 namespace zlink::base {
 namespace {

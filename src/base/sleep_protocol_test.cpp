@@ -2,6 +2,7 @@
 // A model of the agreements between the two sides of a byte_queue, in which every order of their
 // steps is tried. Stores of the producer that are not read-modify-writes may become visible late.
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <gtest/gtest.h>
 #include <set>

@@ -2,6 +2,7 @@
 #include "core/delivery_wait.hpp"
 
 #include <gtest/gtest.h>
+#include <utility>
 
 namespace zlink::core {
 namespace {

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string_view>
+#include <type_traits>
 
 namespace zlink::core::option {
 namespace {

@@ -15,6 +15,7 @@
 #include <deque>
 #include <functional>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <random>
 #include <string>
 #include <utility>

@@ -2,6 +2,7 @@
 #include "engine/greeting.hpp"
 
 #include <gtest/gtest.h>
+#include <initializer_list>
 
 #include "engine/script_test.hpp"
 

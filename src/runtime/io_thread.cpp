@@ -8,6 +8,7 @@
 #include <csignal>
 #include <sched.h>
 #include <sys/resource.h>
+#include <utility>
 
 namespace zlink::runtime {
 

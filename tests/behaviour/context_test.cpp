@@ -5,6 +5,7 @@
 #include <atomic>
 #include <future>
 #include <thread>
+#include <tuple>
 
 namespace zlink::test {
 namespace {

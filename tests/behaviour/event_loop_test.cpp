@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <exception>
 #include <thread>
+#include <tuple>
 
 namespace zlink::test {
 namespace {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <tuple>
 
 namespace zlink::test {
 namespace {

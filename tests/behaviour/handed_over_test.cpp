@@ -3,6 +3,7 @@
 #include "support/fixture.hpp"
 
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <future>
 #include <mutex>

@@ -7,6 +7,7 @@
 #include "support/fixture.hpp"
 
 #include <thread>
+#include <tuple>
 
 namespace zlink::test {
 namespace {

@@ -4,6 +4,7 @@
 #include "support/fixture.hpp"
 #include "support/zmtp.hpp"
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstring>

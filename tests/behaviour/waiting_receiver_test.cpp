@@ -4,6 +4,7 @@
 #include "support/fixture.hpp"
 
 #include <atomic>
+#include <memory>
 #include <poll.h>
 #include <thread>
 

@@ -4,6 +4,8 @@
 #include "support/xpub.hpp"
 #include "support/zmtp.hpp"
 
+#include <algorithm>
+
 namespace zlink::test {
 namespace {
 

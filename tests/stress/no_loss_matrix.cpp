@@ -3,9 +3,11 @@
 // mark and kind of receiver, and demands all of them, intact and in order.
 #include <CLI/CLI.hpp>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
+#include <vector>
 
 #include "no_loss_cell.hpp"
 

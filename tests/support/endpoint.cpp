@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <filesystem>
 #include <random>
 #include <stdexcept>
+#include <system_error>
 
 namespace zlink::test {
 namespace {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <netinet/in.h>
 #include <poll.h>

@@ -4,6 +4,7 @@
 #include <zmq.h>
 
 #include <chrono>
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <stdexcept>

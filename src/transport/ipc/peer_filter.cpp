@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <grp.h>
 #include <pwd.h>
 #include <sys/socket.h>

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <initializer_list>
+#include <utility>
 
 namespace zlink::transport {
 namespace {

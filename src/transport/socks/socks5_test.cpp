@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socks/socks5.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <gtest/gtest.h>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 namespace zlink::transport {
 namespace {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socks/socks_connect.hpp"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <utility>
 
 namespace zlink::transport {
 namespace {

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <netinet/in.h>
+#include <utility>
 
 namespace zlink::transport {
 namespace {
