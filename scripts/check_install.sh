@@ -79,7 +79,11 @@ cc "$source/consumer.c" $(pkg-config --cflags libzmq) \
     -o "$scratch/pc_static"
 runs "pkg-config, static" "$scratch/pc_static" no
 
-if ! { cmake -S "$source" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$prefix" &&
+# The build tool that built the library, where CMake would look for make.
+generator=
+! command -v ninja >/dev/null || generator=Ninja
+if ! { cmake -S "$source" -B "$scratch/cmake" ${generator:+-G "$generator"} \
+    -DCMAKE_PREFIX_PATH="$prefix" &&
     cmake --build "$scratch/cmake"; } >"$scratch/cmake.log" 2>&1; then
     cat "$scratch/cmake.log" >&2
     exit 1

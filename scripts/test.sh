@@ -68,6 +68,8 @@ build_lane() {
 
 lane_plain() {
     build_lane plain "$repo_dir/build" -DCMAKE_BUILD_TYPE=Release &&
+        step "plain: compiling each header alone" &&
+        build "$repo_dir/build" headers &&
         all_tests plain "$repo_dir/build"
 }
 

@@ -4,7 +4,7 @@
 # Other implementations of ZMTP as peers on the wire; one lane for each.
 
 role_jeromq() {
-    need_tool javac openjdk-17-jdk-headless
+    need_tool javac default-jdk-headless
     need_tool mvn maven
     run_logged wire-java mvn -q -B -f "$compat_dir/wire/java/pom.xml" -Dtarget="$work/wire-java" package || return 1
     role_command="java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp $work/wire-java/classes:$work/wire-java/dependency/* Role"

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# The target `headers`, which is not part of a whole build: compiles each header alone, so that one that needs
+# what others happen to include is found. Half a minute on two processors.
+set(zlink_header_folders src tests fuzz)
+if(ZLINK_BENCH)
+    list(APPEND zlink_header_folders bench)
+    find_package(fmt REQUIRED)
+endif()
+if(ZLINK_EXAMPLES)
+    list(APPEND zlink_header_folders examples)
+endif()
+set(zlink_header_sources)
+foreach(folder IN LISTS zlink_header_folders)
+    file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
+        ${CMAKE_SOURCE_DIR}/${folder}/*.hpp)
+    foreach(header IN LISTS headers)
+        set(alone ${CMAKE_BINARY_DIR}/headers/${header}.cpp)
+        file(GENERATE OUTPUT ${alone} CONTENT "#include \"${CMAKE_SOURCE_DIR}/${header}\"\n")
+        list(APPEND zlink_header_sources ${alone})
+    endforeach()
+endforeach()
+add_library(headers OBJECT EXCLUDE_FROM_ALL ${zlink_header_sources})
+target_include_directories(headers PRIVATE ${CMAKE_SOURCE_DIR}/tests ${CMAKE_SOURCE_DIR}/bench)
+target_link_libraries(headers PRIVATE zlink_objects GTest::gtest)
+if(ZLINK_BENCH)
+    target_link_libraries(headers PRIVATE fmt::fmt)
+endif()
+target_compile_options(headers PRIVATE -O0)
