@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The target `headers`, which is not part of a whole build: compiles each header alone, so that one that needs
-# what others happen to include is found. Half a minute on two processors.
+# what others happen to include is found. Three quarters of a minute on two processors.
 set(zlink_header_folders src tests fuzz)
 if(ZLINK_BENCH)
     list(APPEND zlink_header_folders bench)
