@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/keyed_hash.hpp"
 #include "core/pipe.hpp"
 
 #include <algorithm>
@@ -73,15 +74,7 @@ public:
     }
 
 private:
-    struct text_hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const noexcept
-        {
-            return std::hash<std::string_view>{}(text);
-        }
-    };
-
-    std::unordered_map<std::string, core::pipe_end*, text_hash, std::equal_to<>> peers_;
+    std::unordered_map<std::string, core::pipe_end*, base::keyed_hash, std::equal_to<>> peers_;
     core::pipe_end* last_ = nullptr; ///< found last
     std::uint32_t next_id_;
 };
