@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace zlink::core {
 class metadata {
 public:
     explicit metadata(std::vector<std::pair<std::string, std::string>> properties, int descriptor)
-        : properties_(std::move(properties)), descriptor_(descriptor)
+        : properties_(in_order(std::move(properties))), descriptor_(descriptor)
     {}
     metadata(const metadata&) = delete;
     metadata& operator=(const metadata&) = delete;
@@ -22,10 +23,8 @@ public:
     /// The value of the first property of that name; null if there is none. Ends with a NUL.
     const char* find(std::string_view name) const noexcept
     {
-        for (const auto& [key, value] : properties_)
-            if (key == name)
-                return value.c_str();
-        return nullptr;
+        const auto at = std::ranges::lower_bound(properties_, name, {}, name_of);
+        return at != properties_.end() && at->first == name ? at->second.c_str() : nullptr;
     }
     int descriptor() const noexcept { return descriptor_; }
 
@@ -40,6 +39,17 @@ public:
     }
 
 private:
+    using property = std::pair<std::string, std::string>;
+
+    static std::string_view name_of(const property& of) noexcept { return of.first; }
+    // The peer chooses how many there are, and messages are asked for them one by one. The first of
+    // a name stays the first.
+    static std::vector<property> in_order(std::vector<property> properties)
+    {
+        std::ranges::stable_sort(properties, {}, name_of);
+        return properties;
+    }
+
     ~metadata() = default;
     [[gnu::noinline]] void destroy() const noexcept { delete this; }
 
