@@ -320,6 +320,8 @@ public:
     bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
     std::string endpoint;          ///< as given to connect; of an accepted connection as bound
     std::string far_end;           ///< of an accepted connection: the endpoint of the peer
+    bool output_ends = false;      ///< of a STREAM: nothing more is sent
+    std::uint64_t last_messages = 0; ///< it gives so many more and then none; 0 = no end is near
     bool takes_all_groups = false; ///< of a RADIO: the peer joins none and is sent every message
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
     /// connection is told all of them. Set under the lock of the subscriptions.

@@ -3,12 +3,10 @@
 #include "sockets/policy/addressed_queue.hpp"
 #include "sockets/policy/peer_table.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
-#include <vector>
 #include <zmq.h>
 
 namespace zlink::sockets {
@@ -132,7 +130,7 @@ private:
         if (!to)
             return 0; // it has gone, or was never named
         if (chunk.size == 0) {
-            ending_.push_back(to);
+            to->output_ends = true;
             to->end_output();
             return 0;
         }
@@ -140,22 +138,18 @@ private:
         return to->write(chunk) ? 0 : ENOMEM;
     }
 
-    bool is_ending(const core::pipe_end& pipe) const noexcept
-    {
-        return !ending_.empty() && std::ranges::find(ending_, &pipe) != ending_.end();
-    }
+    // It is to be closed as soon as all is sent.
+    static bool is_ending(const core::pipe_end& pipe) noexcept { return pipe.output_ends; }
 
     void forget(core::pipe_end& pipe)
     {
         if (progress_.to == &pipe)
             progress_.to = nullptr;
-        std::erase(ending_, &pipe);
         peers_.remove(pipe);
     }
 
     addressed_queue in_;
     peer_table peers_;
-    std::vector<core::pipe_end*> ending_; ///< to be closed as soon as all is sent
     bool notices_ = true;
     std::string connect_id_;
     std::string newest_id_;

@@ -3,10 +3,10 @@
 
 #include "sockets/policy/fair_queue.hpp"
 
-#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <utility>
 
 namespace zlink::sockets {
 
@@ -40,8 +40,10 @@ public:
         if (!in_.contains(pipe))
             return;
         host_.ignore_arrivals(pipe);
-        if (const std::uint64_t left = pipe.inbound_messages(); left != 0)
-            ending_.push_back({&pipe, left});
+        set_no_end(pipe);
+        pipe.last_messages = pipe.inbound_messages();
+        if (pipe.last_messages != 0)
+            ++ending_;
         else
             remove(pipe);
     }
@@ -67,14 +69,14 @@ public:
         }
         id_given_ = in_.last() != nullptr && in_.more();
         in_.pop();
-        if (!ending_.empty()) [[unlikely]]
+        if (ending_ != 0) [[unlikely]]
             count_last_words();
     }
 
     /// receive() and received() in one, for what fair_queue::take() gives.
     core::taken_part take(std::size_t most) noexcept
     {
-        if (!ending_.empty()) [[unlikely]]
+        if (ending_ != 0) [[unlikely]]
             return {};
         if (id_given_) {
             const core::taken_part part = in_.take(most);
@@ -95,32 +97,31 @@ public:
         return in_.peek(part) != nullptr;
     }
     /// The pipe that all comes from, between two messages; null if there are others.
-    core::pipe_end* only() const noexcept { return ending_.empty() ? in_.only() : nullptr; }
+    core::pipe_end* only() const noexcept { return ending_ == 0 ? in_.only() : nullptr; }
     /// The pipe of the part given last.
     core::pipe_end* last() const noexcept { return in_.last(); }
 
 private:
-    struct ending_pipe {
-        core::pipe_end* pipe;
-        std::uint64_t messages; ///< it gives no more
-    };
-
-    void set_no_end(const core::pipe_end& pipe)
+    void set_no_end(core::pipe_end& pipe) noexcept
     {
-        std::erase_if(ending_, [&](const ending_pipe& each) { return each.pipe == &pipe; });
+        if (std::exchange(pipe.last_messages, 0) != 0)
+            --ending_;
     }
     // A part of the pipe read last has been given.
     void count_last_words()
     {
         core::pipe_end* const pipe = in_.last();
-        const auto ending = std::ranges::find(ending_, pipe, &ending_pipe::pipe);
-        if (!id_given_ && ending != ending_.end() && --ending->messages == 0)
+        if (id_given_ || !pipe || pipe->last_messages == 0)
+            return;
+        if (pipe->last_messages == 1)
             remove(*pipe);
+        else
+            --pipe->last_messages;
     }
 
     core::pattern_host& host_;
     fair_queue in_;
-    std::vector<ending_pipe> ending_;
+    std::size_t ending_ = 0; ///< pipes whose last_messages are counted
     bool& id_given_; ///< the part that comes next is one of the message itself
 };
 
