@@ -136,12 +136,18 @@ private:
     {
         if (!changed.gate || !watching_)
             return;
+        constexpr int most_looks = 16; // mail may come for ever
         const auto object = sockets().share(changed.socket);
-        int now = 0;
-        std::uint32_t mail = 0;
-        if (!object || object->socket->poll_events(changed.events, now, mail) != 0 ||
-            (now & changed.events) != 0)
-            alarm_.signal(); // what is wrong is for wait() to tell
+        std::uint32_t mail = 1;
+        for (int looks = 0; mail != 0 && looks < most_looks; ++looks) {
+            int now = 0;
+            mail = 0;
+            if (!object || object->socket->poll_events(changed.events, now, mail) != 0 ||
+                (now & changed.events) != 0)
+                return alarm_.signal(); // what is wrong is for wait() to tell
+        }
+        if (mail)
+            alarm_.signal();
     }
 
     void watch_all()

@@ -44,10 +44,14 @@ class pattern {
 public:
     virtual ~pattern() = default;
 
+    /// The socket is going to look at mail, perhaps of many pipes.
+    virtual void begin_mail() noexcept {}
     /// A new pipe. It counts as readable and writable until it says otherwise.
     virtual void attach(pipe_end& pipe) = 0;
     /// The handshake has told who the peer is; repeated after each reconnection.
     virtual void identified(pipe_end&, const peer_info&) {}
+    /// Who leaves something unread that receive() does not give posts `readable` for the pipe
+    /// again, so that a later look at the mail goes on: no peer can keep a call from returning.
     virtual void readable(pipe_end&) {}
     virtual void writable(pipe_end&) {}
     /// The peer is gone: nothing more is to be written. What it sent may still be read.

@@ -381,17 +381,20 @@ bool pipe_end::take_newest() noexcept
     return peeked_ = true;
 }
 
-void pipe_end::skip_message() noexcept
+bool pipe_end::skip_message(std::size_t& most_parts) noexcept
 {
-    if (newest_) // a newer one, if there is, is not part of it
-        return pop();
-    frame part;
-    while (peek(part)) {
-        const bool more = part.more();
+    if (newest_) { // a newer one, if there is, is not part of it
         pop();
-        if (!more)
-            return;
+        return true;
     }
+    frame part;
+    for (bool more = true; more && peek(part); --most_parts) {
+        if (most_parts == 0)
+            return false;
+        more = part.more();
+        pop();
+    }
+    return true;
 }
 
 void pipe_end::say_farewell() noexcept

@@ -239,7 +239,13 @@ public:
     /// Moves past the part peek() has given.
     void pop() noexcept;
     /// Drops the rest of a message of which a part was read.
-    void skip_message() noexcept;
+    void skip_message() noexcept
+    {
+        std::size_t all = SIZE_MAX;
+        skip_message(all);
+    }
+    /// The same for `most_parts` parts at most, and counts them down. False if that was not enough.
+    bool skip_message(std::size_t& most_parts) noexcept;
 
     // --- reading the connection in the socket's thread, see pipe_peer::ask_for_reading() and
     // others
@@ -291,6 +297,9 @@ public:
     /// the side: both move meanwhile.
     std::uint64_t outbound_messages() const noexcept { return out_->flow.waiting(); }
     std::uint64_t inbound_messages() const noexcept { return in_->flow.waiting(); }
+    /// Messages that have come through this pipe, about now, and those of them that were read.
+    std::uint64_t messages_come() const noexcept { return in_->flow.sent(); }
+    std::uint64_t messages_read() const noexcept { return in_->flow.taken(); }
     /// Has the other end still to read what was written?
     bool has_unread_output() const noexcept
     {

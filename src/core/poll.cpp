@@ -72,8 +72,10 @@ int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
             return error;
         if (ready || timed_out)
             return 0;
-        if (mail)
-            continue; // a later item may have taken the news for an earlier one of the same socket
+        if (mail) { // a later item may have taken the news for an earlier one of the same socket
+            timed_out = until != base::no_deadline && base::steady_clock::now() >= until;
+            continue;
+        }
         for (const socket_item& item : sockets_)
             if (!item.polled->gate()) // the others see to it when they are asked
                 item.polled->flush();

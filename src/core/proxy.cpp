@@ -14,6 +14,8 @@ namespace {
 
 // So many messages are moved in one direction before the other one has its turn.
 constexpr int burst_messages = 1000;
+// So many commands are obeyed before messages are moved again.
+constexpr int burst_commands = 16;
 
 // Not now, or never by this socket: something else has to happen first.
 bool has_to_wait(int error) noexcept
@@ -78,15 +80,15 @@ int proxy::run()
         if (const int error = note_mail())
             return error;
         bool ended = false;
-        if (const int error = obey(ended))
+        bool moved = false;
+        if (const int error = obey(ended, moved))
             return error;
         if (ended)
             return 0;
-        bool moved = false;
         if (const int error = paused_ ? collect_mail() : move_messages(moved))
             return error;
         if (moved)
-            continue; // what one way has taken may be news for the other
+            continue; // what one way has taken may be news for the other; or commands wait
         bool news = false;
         if (const int error = look_for_news(news))
             return error;
@@ -330,9 +332,13 @@ void proxy::drop_message(direction& way)
 
 // --- commands ----------------------------------------------------------------------------------
 
-int proxy::obey(bool& ended)
+int proxy::obey(bool& ended, bool& more)
 {
-    while (control_ && !ended) {
+    for (int commands = 0; control_ && !ended; ++commands) {
+        if (commands == burst_commands) {
+            more = true;
+            return 0;
+        }
         std::string command;
         if (const int error = next_command(command))
             return has_to_wait(error) ? 0 : error;

@@ -69,7 +69,8 @@ private:
     progress wait_or_fail(int error) noexcept;
     void drop_message(direction& way);
 
-    int obey(bool& ended);
+    /// `more`: commands wait that messages come before.
+    int obey(bool& ended, bool& more);
     int next_command(std::string& command);
     void execute(std::string_view command, bool& ended);
     void reply_statistics();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/socket.hpp"
 
+#include "base/held_signals.hpp"
 #include "base/sleep.hpp"
 #include "core/context.hpp"
 #include "core/endpoint.hpp"
@@ -90,15 +91,27 @@ int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
 template <class Operation>
 int socket::sleep_until(Operation operation, base::deadline until, bool for_input)
 {
+    std::optional<base::held_signals> held;
     for (;;) {
         if (box_->interrupted())
             return term_error();
+        if (held && held->waiting())
+            return EINTR;
+        if (!box_->has_mail())
+            held.reset();
         if (const int error = sleep(until, for_input))
             return error;
         process_mail();
         const int result = operation();
         if (result != EAGAIN)
             return after_operation(result);
+        // Mail that changes nothing may come for ever, and then no sleep is long enough for the
+        // time to run out in it, or for a signal to interrupt it. (Of a socket with a gate another
+        // thread may take the mail, and this one sleeps all the same.)
+        if (until != base::no_deadline && base::steady_clock::now() >= until)
+            return EAGAIN;
+        if (!held && !gate_ && box_->has_mail())
+            held.emplace();
     }
 }
 
@@ -385,17 +398,16 @@ int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
     if (!gate_)
         return look();
     const socket_gate::turn mine(*gate_);
-    for (;;) {
-        if (closed_)
-            return ENOTSOCK;
-        if (const int error = look())
-            return error;
-        if (out & wanted)
-            return 0;
-        flush();
-        if (box_->prepare_sleep(*gate_))
-            return 0;
-    }
+    if (closed_)
+        return ENOTSOCK;
+    if (const int error = look())
+        return error;
+    if (out & wanted)
+        return 0;
+    flush();
+    if (!box_->prepare_sleep(*gate_))
+        ++mail; // has come meanwhile: the caller, who knows how long it may wait, looks again
+    return 0;
 }
 
 bool socket::expect_mail(std::uint32_t seen) noexcept
@@ -412,6 +424,8 @@ void socket::process_mail()
 {
     forget_left_endpoints(); // before their last mail is collected
     box_->clear_descriptor();
+    if (box_->has_mail())
+        pattern_->begin_mail();
     box_->collect([this](const std::shared_ptr<void>& owner, base::mail& item,
                          std::uint32_t events) { handle_mail(owner, item, events); });
     after_operation(0);

@@ -198,7 +198,8 @@ public:
     socket_gate* gate() const noexcept { return gate_; }
     /// events() outside of a turn. If none of `wanted` is there, whoever watches the gate is
     /// signalled when that may have changed. 0, ETERM, or ENOTSOCK if it is closed. Adds to `mail`
-    /// how much of it was looked at.
+    /// how much of it was looked at, or has come meanwhile: if that is not 0, look again rather
+    /// than wait.
     int poll_events(int wanted, int& out, std::uint32_t& mail);
     /// In a turn: was it closed by another thread?
     bool closed() const noexcept { return closed_; }

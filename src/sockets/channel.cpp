@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/pair.hpp"
 #include "sockets/patterns.hpp"
+#include "sockets/policy/discard_bound.hpp"
 
 namespace zlink::sockets {
 namespace {
@@ -16,25 +17,57 @@ public:
         return !more && pair::put(data, size, false);
     }
 
+    void detach(core::pipe_end& pipe) override
+    {
+        if (from_ == &pipe)
+            skipping_ = false;
+        pair::detach(pipe);
+    }
+
     int receive(core::frame& part) override
     {
+        discard_bound bound;
+        if (skipping_ && !skip_message(bound))
+            return EAGAIN;
         while (pair::receive(part) == 0) {
             if (!part.more()) [[likely]]
                 return 0;
-            from_->skip_message();
+            if (!skip_message(bound))
+                break;
         }
         return EAGAIN;
     }
 
     core::taken_part take(std::size_t most) noexcept override
     {
+        if (skipping_) [[unlikely]]
+            return {};
+        discard_bound bound;
         for (;;) {
             const core::taken_part part = pair::take(most);
             if (!part.more()) [[likely]]
                 return part;
-            from_->skip_message();
+            if (!skip_message(bound))
+                return {};
         }
     }
+    core::pipe_end* only_source() noexcept override
+    {
+        return skipping_ ? nullptr : pair::only_source();
+    }
+
+private:
+    // False if the call has to end: what is left is dropped later.
+    bool skip_message(discard_bound& bound) noexcept
+    {
+        skipping_ = !from_->skip_message(bound.parts_left);
+        if (bound.parts_left != 0)
+            return true;
+        from_->notify(core::pipe_end::readable);
+        return false;
+    }
+
+    bool skipping_ = false; ///< in the middle of a message of several parts
 };
 
 } // namespace

@@ -64,15 +64,15 @@ private:
         if (at_body_ && in_.peek(part))
             return true;
         at_body_ = false;
+        discard_bound bound;
         while (in_.peek(part)) {
-            if (!keep_group(part)) {
-                in_.skip_message();
-                continue;
+            if (keep_group(part)) {
+                in_.pop();
+                if (in_.peek(part) && !part.more())
+                    return at_body_ = true;
             }
-            in_.pop();
-            if (in_.peek(part) && !part.more())
-                return at_body_ = true;
-            in_.skip_message();
+            if (!in_.skip_message(bound))
+                return false;
         }
         return false;
     }

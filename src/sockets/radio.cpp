@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/keyed_hash.hpp"
 #include "engine/traffic_commands.hpp"
-#include "sockets/group_set.hpp"
 #include "sockets/patterns.hpp"
+#include "sockets/policy/reading_share.hpp"
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
+#include <map>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 #include <zmq.h>
@@ -19,6 +23,7 @@ class radio final : public core::pattern {
 public:
     explicit radio(core::pattern_host& host) : host_(host) {}
 
+    void begin_mail() noexcept override { share_.begin_mail(); }
     void attach(core::pipe_end& pipe) override
     {
         if (pipe.takes_all_groups)
@@ -29,7 +34,13 @@ public:
     void readable(core::pipe_end& pipe) override
     {
         core::frame part;
-        while (pipe.peek(part)) {
+        for (std::size_t left = share_.of_a_pipe(); pipe.peek(part);) {
+            if (left == 0) { // a later look at the mail goes on
+                share_.note_unfinished();
+                pipe.notify(core::pipe_end::readable);
+                break;
+            }
+            left -= std::min(left, reading_share::cost_of(part));
             if (part.command())
                 membership(pipe, engine::parse_traffic_command(part.bytes()));
             pipe.pop();
@@ -75,8 +86,14 @@ public:
     }
 
 private:
-    using members = std::vector<core::pipe_end*>;
-    using group_map = std::unordered_map<std::string, members, name_hash, std::equal_to<>>;
+    struct member {
+        core::pipe_end* pipe;
+        std::size_t* place; ///< its own in the group, as its memberships have it
+    };
+    using group_map =
+        std::unordered_map<std::string, std::vector<member>, base::keyed_hash, std::equal_to<>>;
+    using group_entry = group_map::value_type; ///< stays where it is while others come and go
+    using memberships = std::map<group_entry*, std::size_t>; ///< each with the place in the group
 
     void membership(core::pipe_end& pipe, const engine::traffic_command& command)
     {
@@ -94,13 +111,17 @@ private:
     {
         auto at = groups_.find(group);
         if (at == groups_.end())
-            at = groups_.emplace(group, members()).first;
-        if (std::ranges::find(at->second, &pipe) != at->second.end())
+            at = groups_.emplace(group, std::vector<member>()).first;
+        memberships& own = joined_[&pipe];
+        const auto [joined, fresh] = own.try_emplace(&*at, at->second.size());
+        if (!fresh)
             return;
-        // First what forget() goes by, in case memory runs out between the two. The entry stays
-        // where it is while others come and go.
-        joined_[&pipe].push_back(&*at);
-        at->second.push_back(&pipe);
+        try {
+            at->second.push_back({&pipe, &joined->second});
+        } catch (...) {
+            own.erase(joined);
+            throw;
+        }
     }
 
     void strike(core::pipe_end& pipe, std::string_view group)
@@ -108,15 +129,24 @@ private:
         const auto at = groups_.find(group);
         if (at == groups_.end())
             return;
-        if (const auto own = joined_.find(&pipe); own != joined_.end())
-            std::erase(own->second, &*at);
-        remove(pipe, *at);
+        const auto own = joined_.find(&pipe);
+        if (own == joined_.end())
+            return;
+        const auto joined = own->second.find(&*at);
+        if (joined == own->second.end())
+            return;
+        remove_member(*at, joined->second);
+        own->second.erase(joined);
     }
 
-    void remove(const core::pipe_end& pipe, group_map::value_type& group)
+    // The last one takes its place.
+    void remove_member(group_entry& group, std::size_t place)
     {
-        std::erase(group.second, &pipe);
-        if (group.second.empty())
+        auto& members = group.second;
+        members[place] = members.back();
+        *members[place].place = place;
+        members.pop_back();
+        if (members.empty())
             groups_.erase(groups_.find(group.first));
     }
 
@@ -126,8 +156,8 @@ private:
         const auto own = joined_.find(&pipe);
         if (own == joined_.end())
             return;
-        for (group_map::value_type* const group : own->second)
-            remove(pipe, *group);
+        for (const auto& [group, place] : own->second)
+            remove_member(*group, place);
         joined_.erase(own);
     }
 
@@ -136,27 +166,28 @@ private:
     {
         chosen_.clear();
         bool full = false;
-        const auto add = [&](const members& from) {
-            for (core::pipe_end* pipe : from) {
-                if (full && no_drop_)
-                    return; // it must wait: for one after the other
-                if (no_drop_ ? pipe->can_write() : pipe->has_room())
-                    chosen_.push_back(pipe);
-                else
-                    full = true;
-            }
+        const auto add = [&](core::pipe_end* pipe) {
+            if (full && no_drop_)
+                return; // it must wait: for one after the other
+            if (no_drop_ ? pipe->can_write() : pipe->has_room())
+                chosen_.push_back(pipe);
+            else
+                full = true;
         };
-        add(all_groups_);
+        for (core::pipe_end* pipe : all_groups_)
+            add(pipe);
         if (const auto at = groups_.find(group); at != groups_.end())
-            add(at->second);
+            for (const member& each : at->second)
+                add(each.pipe);
         return full && no_drop_ ? EAGAIN : 0;
     }
 
     core::pattern_host& host_;
     group_map groups_;
-    std::unordered_map<const core::pipe_end*, std::vector<group_map::value_type*>> joined_;
-    members all_groups_; ///< peers that sort out by themselves
-    members chosen_;     ///< of the message being sent
+    std::map<const core::pipe_end*, memberships> joined_;
+    reading_share share_;
+    std::vector<core::pipe_end*> all_groups_; ///< peers that sort out by themselves
+    std::vector<core::pipe_end*> chosen_;     ///< of the message being sent
     core::fan_out_log log_;
     bool no_drop_ = false;
 };

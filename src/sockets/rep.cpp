@@ -28,6 +28,8 @@ public:
     {
         if (state_ == state::receiving && in_.last() == &pipe)
             state_ = state::idle; // the rest of the request is gone
+        if (in_.last() == &pipe)
+            in_envelope_ = false;
         in_.remove(pipe);
         forget(pipe);
     }
@@ -116,25 +118,33 @@ private:
 
     bool find_request()
     {
+        discard_bound bound;
         core::frame part;
         while (core::pipe_end* const pipe = in_.peek(part)) {
-            envelope_.clear();
-            if (part.command()) { // not a request: news of a peer that has gone
-                asker_ = nullptr;
-                state_ = state::receiving;
-                return true;
-            }
-            while (part.more()) {
-                envelope_.emplace_back(part.text());
-                in_.pop();
-                if (envelope_.back().empty()) {
-                    asker_ = pipe->other_closed() ? nullptr : pipe;
+            if (!in_envelope_) {
+                envelope_.clear();
+                if (part.command()) { // not a request: news of a peer that has gone
+                    asker_ = nullptr;
                     state_ = state::receiving;
                     return true;
                 }
-                in_.peek(part);
             }
-            in_.skip_message(); // no empty part, or nothing after it
+            in_envelope_ = part.more();
+            if (!in_envelope_) { // no empty part, or nothing after it
+                if (!in_.skip_message(bound))
+                    return false;
+                continue;
+            }
+            envelope_.emplace_back(part.text());
+            in_.pop();
+            if (envelope_.back().empty()) {
+                in_envelope_ = false;
+                asker_ = pipe->other_closed() ? nullptr : pipe;
+                state_ = state::receiving;
+                return true;
+            }
+            if (!in_.count_discarded(bound))
+                return false;
         }
         return false;
     }
@@ -142,6 +152,7 @@ private:
     fair_queue in_;
     core::pipe_end* asker_ = nullptr;
     std::vector<std::string> envelope_;
+    bool in_envelope_ = false; ///< of a request, with more of it to come
     state state_ = state::idle;
     bool raw_ = false;
     router_probe probe_;

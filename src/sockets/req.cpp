@@ -4,6 +4,7 @@
 #include "sockets/policy/router_probe.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <random>
 #include <zmq.h>
@@ -45,7 +46,10 @@ public:
         if (state_ == state::idle) {
             if (!out_.can_send())
                 return EAGAIN;
-            discard_input();
+            if (in_.more_of_message()) {
+                discard_bound bound;
+                in_.skip_message(bound); // a reply that is given up
+            }
             if (const int error = send_envelope())
                 return error;
         }
@@ -120,24 +124,22 @@ private:
             if (const int error = out_.send(number, &asked_))
                 return error;
         }
-        return out_.send(core::frame_of({}, true), &asked_);
+        const int error = out_.send(core::frame_of({}, true), &asked_);
+        if (asked_)
+            answers_from_ = asked_->messages_come(); // the request is not on its way yet
+        return error;
     }
 
-    /// Late replies, those of others, and the rest of one that is given up.
-    void discard_input()
-    {
-        core::frame part;
-        while (in_.peek(part))
-            in_.skip_message();
-    }
-
-    /// Finds the reply to the request and moves to its first part after the envelope.
+    /// Finds the reply to the request and moves to its first part after the envelope. What is in
+    /// front of it are late replies and those of others.
     bool find_reply()
     {
+        discard_bound bound;
         core::frame part;
         while (core::pipe_end* const pipe = in_.peek(part)) {
-            if (pipe != asked_) {
-                in_.skip_message();
+            if (pipe != asked_ || pipe->messages_read() < answers_from_) {
+                if (!in_.skip_message(bound))
+                    return false;
                 continue;
             }
             if (part.command()) { // not a reply: news that there will be none
@@ -155,14 +157,16 @@ private:
             if (!part.more() || part.size != 0) {
                 // Not an envelope: this peer does not speak our language. Within the process there
                 // is no connection that it could make anew: it may do better with the next one.
-                in_.skip_message();
-                if (pipe->is_inproc)
+                const bool go_on = in_.skip_message(bound);
+                if (pipe->is_inproc && go_on)
                     continue;
-                host_.drop(*pipe);
+                if (!pipe->is_inproc)
+                    host_.drop(*pipe);
                 return false;
             }
             if (!ours) {
-                in_.skip_message();
+                if (!in_.skip_message(bound))
+                    return false;
                 continue;
             }
             in_.pop();
@@ -174,6 +178,7 @@ private:
 
     core::pattern_host& host_;
     core::pipe_end* asked_ = nullptr;
+    std::uint64_t answers_from_ = 0; ///< so many messages had come from it before it was asked
     state state_ = state::idle;
     std::uint32_t number_;
     bool correlate_ = false;

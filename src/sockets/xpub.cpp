@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <zmq.h>
 
 namespace zlink::sockets {
@@ -27,40 +28,43 @@ void xpub::attach(core::pipe_end& pipe)
 
 void xpub::readable(core::pipe_end& pipe)
 {
-    read_all(pipe);
-    if (pipe.other_closed())
+    if (read_share(pipe) && pipe.other_closed())
         host_.drop(pipe);
 }
 
-void xpub::read_all(core::pipe_end& pipe)
+// True if nothing is left; else a later look at the mail goes on.
+bool xpub::read_share(core::pipe_end& pipe)
 {
     core::frame part;
-    bool first = true;
-    while (knows(pipe) && pipe.peek(part)) {
-        part.await_body();
-        const int kind = part.size ? std::to_integer<int>(part.data[0]) : -1;
-        if (part.command()) {
-            const auto command = engine::parse_traffic_command(part.bytes());
-            subscription(pipe, command.kind == engine::traffic_command_kind::subscribe,
-                         command.argument);
-            pipe.pop();
-            continue;
+    for (std::size_t left = share_.of_a_pipe(); knows(pipe) && pipe.peek(part);) {
+        if (left == 0) {
+            share_.note_unfinished();
+            pipe.notify(core::pipe_end::readable);
+            return false;
         }
-        const bool more = part.more();
-        if (first && (kind == 0 || kind == 1)) {
-            // Others may follow in the same message, or something else.
-            subscription(pipe, kind == 1, part.bytes().subspan(1));
-        } else {
-            if (passes_upstream())
-                upstream_.push_back(
-                    {std::string(part.text()), more, kind::message, {}, pipe.properties()});
-            // Later parts of a message that began otherwise belong to it.
-            first = !more;
-            begun_parts_ = more ? begun_parts_ + 1 : 0;
-        }
-        pipe.pop();
+        left -= std::min(left, reading_share::cost_of(part));
+        read_part(pipe, part);
     }
-    begun_parts_ = 0;
+    return true;
+}
+
+// And moves past it.
+void xpub::read_part(core::pipe_end& pipe, const core::frame& part)
+{
+    part.await_body();
+    const int kind = part.size ? std::to_integer<int>(part.data[0]) : -1;
+    if (part.command()) {
+        const auto command = engine::parse_traffic_command(part.bytes());
+        subscription(pipe, command.kind == engine::traffic_command_kind::subscribe,
+                     command.argument);
+    } else if ((kind == 0 || kind == 1) && !begun_.contains(pipe.number)) {
+        // Others may follow in the same message, or something else.
+        subscription(pipe, kind == 1, part.bytes().subspan(1));
+    } else {
+        // Later parts of a message that began otherwise belong to it.
+        pass_up_part(pipe, part);
+    }
+    pipe.pop();
 }
 
 xpub::visitor xpub::visitor_of(const core::pipe_end& pipe) const noexcept
@@ -79,11 +83,41 @@ void xpub::pass_up(const core::pipe_end& from, bool subscribe, std::span<const s
         return;
     std::string text(1, subscribe ? '\1' : '\0');
     text.append(reinterpret_cast<const char*>(topic.data()), topic.size());
-    // A command may come between the parts of a message, which stay together.
-    upstream_.insert(upstream_.end() - begun_parts_,
-                     {std::move(text), false,
-                      subscribe ? kind::subscription : kind::cancellation, visitor_of(from),
-                      from.properties()});
+    upstream_.push_back({std::move(text), false,
+                         subscribe ? kind::subscription : kind::cancellation, visitor_of(from),
+                         from.properties()});
+}
+
+void xpub::pass_up_part(const core::pipe_end& from, const core::frame& part)
+{
+    upstream_part copy;
+    if (passes_upstream())
+        copy = {std::string(part.text()), part.more(), kind::message, {}, from.properties()};
+    if (part.more()) {
+        auto& parts = begun_[from.number];
+        if (passes_upstream())
+            parts.push_back(std::move(copy));
+        return;
+    }
+    const auto begun = begun_.find(from.number);
+    if (begun == begun_.end()) {
+        if (passes_upstream())
+            upstream_.push_back(std::move(copy));
+        return;
+    }
+    // Commands and other peers' messages may have come between the parts, which stay together.
+    if (passes_upstream()) {
+        auto& parts = begun->second;
+        parts.push_back(std::move(copy));
+        try {
+            upstream_.insert(upstream_.end(), std::make_move_iterator(parts.begin()),
+                             std::make_move_iterator(parts.end()));
+        } catch (...) {
+            parts.pop_back(); // it will be read again
+            throw;
+        }
+    }
+    begun_.erase(begun);
 }
 
 void xpub::subscription(core::pipe_end& pipe, bool subscribe, std::span<const std::byte> topic)
@@ -128,12 +162,20 @@ void xpub::forget(core::pipe_end& pipe)
         index_.remove_all(pipe.number, tell);
     }
     pipes_[pipe.number] = {};
+    begun_.erase(pipe.number);
     std::erase(chosen_, &pipe); // of a message that was begun
 }
 
 void xpub::peer_closed(core::pipe_end& pipe)
 {
-    read_all(pipe);
+    if (passes_upstream()) { // what it has said by now, and no more
+        core::frame part;
+        for (auto left = pipe.inbound_messages() + 1;
+             left != 0 && knows(pipe) && pipe.peek(part);) {
+            left -= !part.more();
+            read_part(pipe, part);
+        }
+    }
     forget(pipe);
 }
 

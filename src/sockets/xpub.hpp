@@ -2,9 +2,11 @@
 #pragma once
 
 #include "core/pattern.hpp"
+#include "sockets/policy/reading_share.hpp"
 #include "sockets/policy/subscriber_index.hpp"
 
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +19,7 @@ class xpub : public core::pattern {
 public:
     explicit xpub(core::pattern_host& host);
 
+    void begin_mail() noexcept override { share_.begin_mail(); }
     void attach(core::pipe_end& pipe) override;
     void readable(core::pipe_end& pipe) override;
     void peer_closed(core::pipe_end& pipe) override;
@@ -60,10 +63,12 @@ private:
         core::metadata_ref properties;
     };
 
-    void read_all(core::pipe_end& pipe);
+    bool read_share(core::pipe_end& pipe);
+    void read_part(core::pipe_end& pipe, const core::frame& part);
     void subscription(core::pipe_end& pipe, bool subscribe, std::span<const std::byte> topic);
     void forget(core::pipe_end& pipe);
     void pass_up(const core::pipe_end& from, bool subscribe, std::span<const std::byte> topic);
+    void pass_up_part(const core::pipe_end& from, const core::frame& part);
     int choose_subscribers(const core::frame& part);
     template <class Choose>
     void for_each_addressee(const core::frame& part, Choose choose);
@@ -87,7 +92,10 @@ private:
     std::vector<core::pipe_end*> chosen_; ///< of the message being sent
     core::fan_out_log log_;
     std::deque<upstream_part> upstream_;
-    std::ptrdiff_t begun_parts_ = 0; ///< at its end, of a message that is being read
+    /// By pipe_end::number: what was read of a message that is not a subscription, as far as it is
+    /// passed up. It follows the other upstream parts in one piece once all of it was read.
+    std::map<std::uint32_t, std::vector<upstream_part>> begun_;
+    reading_share share_;
     std::vector<bool> matched_; ///< by pipe_end::number; with ZMQ_INVERT_MATCHING
     visitor last_;              ///< manual mode: whose subscription or cancellation was read last
     bool in_send_ = false;

@@ -96,12 +96,14 @@ bool xsub::matches_all() const noexcept
 
 bool xsub::find_match(core::frame& part)
 {
+    discard_bound bound;
     while (in_.peek(part)) {
         if (long_topics_) [[unlikely]]
             part.await_body();
         if (in_receive_ || matches(part.bytes()))
             return true;
-        in_.skip_message();
+        if (!in_.skip_message(bound))
+            return false;
     }
     return false;
 }
@@ -113,6 +115,7 @@ int xsub::receive(core::frame& part)
 
 core::taken_part xsub::take(std::size_t most) noexcept
 {
+    discard_bound bound;
     for (;;) {
         const core::taken_part part = in_.take(most);
         if (!part)
@@ -121,8 +124,9 @@ core::taken_part xsub::take(std::size_t most) noexcept
             in_receive_ = part.more();
             return part;
         }
-        if (part.more())
-            in_.skip_message();
+        const bool go_on = in_.count_discarded(bound);
+        if (part.more() ? !in_.skip_message(bound) : !go_on)
+            return {};
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/pattern.hpp"
+#include "sockets/policy/discard_bound.hpp"
 #include "sockets/policy/turns.hpp"
 
 #include <vector>
@@ -25,7 +26,7 @@ public:
         turns_.remove(pipe);
         if (last_ == &pipe) {
             last_ = nullptr;
-            in_message_ = false;
+            in_message_ = skipping_ = false;
         }
     }
 
@@ -34,9 +35,15 @@ public:
     /// The next part in turn and the pipe it comes from; null if there is none.
     core::pipe_end* peek(core::frame& part)
     {
-        if (in_message_ && last_->peek(part)) {
-            more_ = part.more();
-            return last_;
+        if (in_message_) {
+            if (skipping_) [[unlikely]] {
+                discard_bound bound;
+                if (!skip_message(bound))
+                    return nullptr;
+            } else if (last_->peek(part)) {
+                more_ = part.more();
+                return last_;
+            }
         }
         while (!turns_.none_active()) {
             core::pipe_end* const pipe = turns_.current();
@@ -93,18 +100,28 @@ public:
         return last_ = pipe;
     }
 
-    /// Drops what is left of the message of the part peeked last, that part included.
-    void skip_message()
+    /// Drops what is left of the message of the part peeked last, that part included. False if
+    /// `bound` is used up: the call has to end, for now there is nothing. What is left follows with
+    /// mail, if need be from the middle of the message.
+    bool skip_message(discard_bound& bound)
     {
         if (!last_)
-            return;
-        last_->skip_message();
-        in_message_ = false;
-        turns_.next_after(*last_);
+            return true;
+        in_message_ = skipping_ = !last_->skip_message(bound.parts_left);
+        if (!skipping_)
+            turns_.next_after(*last_);
+        return bound.parts_left != 0 || end_call();
+    }
+    /// One part more was popped that nobody gets. False as in skip_message().
+    bool count_discarded(discard_bound& bound)
+    {
+        return --bound.parts_left != 0 || end_call();
     }
 
     /// Does another part follow the one peeked last?
     bool more() const noexcept { return more_; }
+    /// Is a message begun to be read, and not dropped already?
+    bool more_of_message() const noexcept { return in_message_ && !skipping_; }
     /// The pipe of the part peeked last.
     core::pipe_end* last() const noexcept { return last_; }
     const std::vector<core::pipe_end*>& pipes() const noexcept { return turns_.pipes(); }
@@ -114,7 +131,15 @@ private:
     {
         if (turns_.none_active())
             return nullptr;
-        return in_message_ ? last_ : turns_.current();
+        if (!in_message_)
+            return turns_.current();
+        return skipping_ ? nullptr : last_;
+    }
+    // Without news of its own the call that comes next would not know that there is more.
+    bool end_call()
+    {
+        last_->notify(core::pipe_end::readable);
+        return false;
     }
 
     core::pattern_host& host_;
@@ -122,6 +147,7 @@ private:
     core::pipe_end* last_ = nullptr;
     bool more_ = false;       ///< of the part peeked last
     bool in_message_ = false; ///< a part of last_'s message was popped, others follow
+    bool skipping_ = false;   ///< and nobody wants those
 };
 
 } // namespace zlink::sockets

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/frame.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+namespace zlink::sockets {
+
+/// How much of what its peers send may be read in a call that the application makes for another
+/// purpose: a publisher reads subscriptions while it sends.
+///
+/// All that is read costs its sender less than the reader, so the time spent on it is bounded: to
+/// about an eighth of the time between two looks at the mail, in equal shares for all pipes that
+/// had more to read last time. What is left waits in the pipes, and keeps those who send too much
+/// waiting as well.
+///
+/// Thread safety: one thread at a time.
+class reading_share {
+public:
+    /// The socket looks at its mail.
+    void begin_mail() noexcept
+    {
+        const auto now = std::chrono::steady_clock::now();
+        const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(now - last_);
+        last_ = now;
+        const auto all = std::clamp(static_cast<std::size_t>(passed.count()), fewest, most);
+        share_ = std::max<std::size_t>(all / std::max<std::size_t>(unfinished_, 1), 1);
+        unfinished_ = 0;
+    }
+    /// What each pipe may use up of it: see cost_of().
+    std::size_t of_a_pipe() const noexcept { return share_; }
+    /// A pipe has used up its share, and more is there.
+    void note_unfinished() noexcept { ++unfinished_; }
+
+    /// In units of some 0.1 us.
+    static std::size_t cost_of(const core::frame& part) noexcept
+    {
+        return 1 + part.size / bytes_per_unit;
+    }
+
+private:
+    static constexpr std::size_t bytes_per_unit = 512;
+    static constexpr std::size_t fewest = 16;
+    static constexpr std::size_t most = 50'000; ///< some ms
+
+    std::chrono::steady_clock::time_point last_{};
+    std::size_t share_ = most;
+    std::size_t unfinished_ = 0; ///< pipes of this look
+};
+
+} // namespace zlink::sockets

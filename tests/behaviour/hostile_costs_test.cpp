@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a peer sends costs the socket about as much again for each further byte, whatever it is.
+#include "support/colliding_names.hpp"
+#include "support/draft.hpp"
+#include "support/flooder.hpp"
+#include "support/zmtp.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <poll.h>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace zlink::test {
+namespace {
+
+// Far less than what grows with the square takes here, far more than what does not.
+constexpr long most_ms = 6000;
+
+class HostileCosts : public transport_test {
+protected:
+    raw_peer join(test_socket& socket, const std::string& type)
+    {
+        raw_peer peer(socket.bind_and_resolve(fresh_bind_address(GetParam())));
+        zmtp::shake_hands(peer, type);
+        return peer;
+    }
+
+    // How long the RADIO takes for what the peer sends.
+    static long time_of(test_socket& radio, const raw_peer& peer, const std::string& commands)
+    {
+        std::thread sending([&] { peer.send(commands + zmtp::command("JOIN", "end")); });
+        const stopwatch since_begin;
+        EXPECT_TRUE(wait_until([&] {
+            send_in(radio, "end", "x");
+            return !peer.recv_at_most(1, std::chrono::milliseconds(0)).empty();
+        }));
+        sending.join();
+        return since_begin.elapsed_ms();
+    }
+};
+ZLINK_WIRE_TRANSPORTS(HostileCosts);
+
+TEST_P(HostileCosts, subscriptions_between_the_parts_of_a_message)
+{
+    constexpr int count = 30'000;
+    test_context context;
+    test_socket publisher(context, ZMQ_XPUB);
+    const raw_peer peer = join(publisher, "SUB");
+    std::string bytes = zmtp::frame("begin", zmtp::more);
+    for (int i = 0; i < count; ++i)
+        bytes += zmtp::frame("", zmtp::more) + zmtp::command("SUBSCRIBE", std::to_string(i));
+    bytes += zmtp::frame("end");
+    std::thread sending([&] { peer.send(bytes); });
+    const stopwatch since_begin;
+    for (int i = 0; i < count; ++i)
+        ASSERT_EQ('\1' + std::to_string(i), publisher.recv());
+    const parts message = publisher.recv_parts();
+    EXPECT_LT(since_begin.elapsed_ms(), most_ms);
+    sending.join();
+    EXPECT_EQ(std::size_t{count} + 2, message.size());
+    EXPECT_EQ("begin", message.front());
+    EXPECT_EQ("end", message.back());
+}
+
+TEST_P(HostileCosts, leaving_many_groups)
+{
+    constexpr int count = is_sanitized ? 60'000 : 300'000;
+    test_context context;
+    test_socket radio(context, ZMQ_RADIO);
+    const raw_peer peer = join(radio, "DISH");
+    std::string commands;
+    for (int i = 0; i < count; ++i)
+        commands += zmtp::command("JOIN", std::to_string(i));
+    for (int i = 0; i < count; ++i) // those from the middle are far from both ends
+        commands += zmtp::command("LEAVE", std::to_string((i + count / 2) % count));
+    EXPECT_LT(time_of(radio, peer, commands), most_ms);
+}
+
+using group_message = std::pair<std::string, std::string>;
+
+bool has_input(const raw_peer& peer)
+{
+    pollfd entry{peer.fd(), POLLIN, 0};
+    return ::poll(&entry, 1, 5) == 1;
+}
+
+// The group and the body, both as frames.
+group_message next_message(const raw_peer& peer)
+{
+    std::string group = zmtp::recv_frame(peer);
+    return {std::move(group), zmtp::recv_frame(peer)};
+}
+
+TEST_P(HostileCosts, members_of_a_group_stay_while_others_come_and_go)
+{
+    test_context context;
+    test_socket radio(context, ZMQ_RADIO);
+    const std::string address = radio.bind_and_resolve(fresh_bind_address(GetParam()));
+    const std::string join_a = zmtp::command("JOIN", "a");
+    const std::string leave_a = zmtp::command("LEAVE", "a");
+    std::vector<raw_peer> peers;
+    for (const std::string& changes :
+         {join_a, join_a + leave_a + leave_a, join_a + join_a, join_a + leave_a + join_a, join_a}) {
+        peers.emplace_back(address);
+        zmtp::shake_hands(peers.back(), "DISH");
+        peers.back().send(changes + zmtp::command("JOIN", "b") + zmtp::command("JOIN", "ready"));
+    }
+    for (const raw_peer& peer : peers)
+        ASSERT_TRUE(wait_until([&] {
+            send_in(radio, "ready", "x");
+            return has_input(peer);
+        }));
+    peers.front().close(); // in front of the others
+    for (int round = 0; round < 100; ++round)
+        peers[1].send(join_a + leave_a);
+    peers[1].send(zmtp::command("JOIN", "done"));
+    ASSERT_TRUE(wait_until([&] {
+        send_in(radio, "done", "x");
+        return has_input(peers[1]) &&
+               next_message(peers[1]).first == zmtp::frame("done", zmtp::more);
+    }));
+    send_in(radio, "a", "to a");
+    send_in(radio, "b", "to b");
+    const group_message to_a{zmtp::frame("a", zmtp::more), zmtp::frame("to a")};
+    const group_message to_b{zmtp::frame("b", zmtp::more), zmtp::frame("to b")};
+    for (std::size_t i = 1; i < peers.size(); ++i) {
+        group_message heard;
+        do
+            heard = next_message(peers[i]);
+        while (heard.second == zmtp::frame("x"));
+        EXPECT_EQ(i == 1 ? to_b : to_a, heard) << i;
+        if (i != 1) {
+            EXPECT_EQ(to_b, next_message(peers[i])) << i;
+        }
+    }
+}
+
+TEST_P(HostileCosts, groups_whose_names_have_the_same_common_hash)
+{
+    const auto names = colliding_names(13);
+    if (names.empty())
+        GTEST_SKIP() << "this library hashes otherwise";
+    test_context context;
+    test_socket radio(context, ZMQ_RADIO);
+    const raw_peer peer = join(radio, "DISH");
+    std::string commands;
+    for (const std::string& name : names)
+        commands += zmtp::command("JOIN", name);
+    for (int round = 0; round < 5; ++round) // each looks for a name again
+        for (const std::string& name : names)
+            commands += zmtp::command("JOIN", name);
+    EXPECT_LT(time_of(radio, peer, commands), most_ms);
+}
+
+// A message can be asked for the properties of its peer, which chooses how many it has.
+TEST_P(HostileCosts, properties)
+{
+    constexpr int first = 1000;
+    constexpr int count = 3500;
+    constexpr int questions = 40'000;
+    test_context context;
+    test_socket socket(context, ZMQ_PULL);
+    raw_peer peer(socket.bind_and_resolve(fresh_bind_address(GetParam())));
+    std::string properties;
+    for (int i = first; i < first + count; ++i)
+        properties += zmtp::property("X-" + std::to_string(i), std::to_string(i));
+    zmtp::shake_hands(peer, "PUSH", 1,
+                      properties + zmtp::property("X-1007", "not the first of its name"));
+    peer.send(zmtp::frame("message"));
+    zmq_msg_t message;
+    zmq_msg_init(&message);
+    ASSERT_EQ(7, zmq_msg_recv(&message, socket, 0));
+    const stopwatch since_begin;
+    for (int i = 0; i < questions; ++i)
+        ASSERT_EQ(nullptr, zmq_msg_gets(&message, "X-none"));
+    EXPECT_LT(since_begin.elapsed_ms(), most_ms / 30);
+    EXPECT_STREQ("1007", zmq_msg_gets(&message, "X-1007"));
+    EXPECT_STREQ("4499", zmq_msg_gets(&message, "X-4499"));
+    EXPECT_STREQ("PUSH", zmq_msg_gets(&message, "Socket-Type"));
+    zmq_msg_close(&message);
+}
+
+} // namespace
+} // namespace zlink::test
