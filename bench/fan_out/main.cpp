@@ -10,7 +10,6 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <zmq.h>
 
 #include <algorithm>
@@ -43,7 +42,7 @@ constexpr std::uint64_t messages_per_visit = 100;
 /// Deliveries of a run unless told otherwise.
 constexpr std::uint64_t default_deliveries = 2'000'000;
 constexpr std::uint64_t default_paced_messages = 2'000;
-constexpr int spare_descriptors = 200;
+constexpr int spare_sockets = 200;
 constexpr int backlog = 4096;
 
 struct settings {
@@ -85,19 +84,6 @@ settings parse(int argc, char** argv)
                                                    static_cast<std::uint64_t>(chosen.subscribers))
                 : default_deliveries / static_cast<std::uint64_t>(chosen.subscribers);
     return chosen;
-}
-
-void raise_descriptor_limit(int subscribers)
-{
-    rlimit limit{};
-    ::getrlimit(RLIMIT_NOFILE, &limit);
-    limit.rlim_cur = limit.rlim_max;
-    ::setrlimit(RLIMIT_NOFILE, &limit);
-    // Each connection has two ends, each socket a descriptor of its own with some libraries.
-    const auto needed = static_cast<rlim_t>(4 * subscribers + spare_descriptors);
-    if (limit.rlim_cur < needed)
-        throw failure(
-            fmt::format("{} descriptors are needed, the limit is {}", needed, limit.rlim_cur));
 }
 
 std::int64_t thread_cpu_ns()
@@ -221,7 +207,7 @@ private:
 
 void set_up_context(const worker::context& context, int sockets)
 {
-    checked(zmq_ctx_set(context.handle(), ZMQ_MAX_SOCKETS, sockets + spare_descriptors),
+    checked(zmq_ctx_set(context.handle(), ZMQ_MAX_SOCKETS, sockets + spare_sockets),
             "zmq_ctx_set(ZMQ_MAX_SOCKETS)");
 }
 
@@ -239,7 +225,7 @@ std::string endpoint(bench::transport transport, const directory& files)
 
 std::string measure(const settings& chosen)
 {
-    raise_descriptor_limit(chosen.subscribers);
+    worker::require_descriptors_for(chosen.subscribers);
     const directory files;
     const worker::context publishing(chosen.io_threads);
     const worker::context others(chosen.io_threads);

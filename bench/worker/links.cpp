@@ -54,7 +54,7 @@ link_plan plan_for(pattern value)
         return {ZMQ_CLIENT, ZMQ_SERVER, false};
     case pattern::scatter_gather:
         return {ZMQ_SCATTER, ZMQ_GATHER, true};
-    case pattern::pair:
+    default: // pair; many connections are not made here
         break;
     }
     return {ZMQ_PAIR, ZMQ_PAIR, false};
@@ -150,7 +150,7 @@ port_format format_for(const settings& chosen, side mine)
     const bool symmetric = routers_on_both_sides(chosen.what.pattern);
     port_format format;
     format.size_bytes = chosen.what.size_bytes;
-    format.api = chosen.api;
+    format.api = chosen.what.api;
     format.peers = addressing_for(chosen.what, mine);
     format.poll_before_receive = chosen.what.pattern == pattern::router_router_poll;
     format.peer_id = symmetric ? routing_id(other(mine)) : std::string();
@@ -190,7 +190,7 @@ void require_socket_types(const settings& chosen)
     if (draft && !works_without && zmq_has("draft") != 1) {
         throw unsupported("the library has no draft API");
     }
-    const context owner(chosen.io_threads);
+    const context owner(chosen.what.io_threads);
     const link_plan plan = plan_for(chosen.what.pattern);
     const socket sender(owner, plan.sender_type);
     const socket receiver(owner, plan.receiver_type);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "worker/crowd.hpp"
 #include "worker/links.hpp"
 #include "worker/measurement.hpp"
 #include "worker/peer_process.hpp"
@@ -20,13 +21,13 @@ std::string measure_with_threads(const settings& chosen, run_guard& guard)
     const side measuring = measuring_side(chosen.what);
     std::optional<context> shared;
     if (chosen.contexts == 1) {
-        shared.emplace(chosen.io_threads);
+        shared.emplace(chosen.what.io_threads);
     }
     const auto run = [&chosen, &shared](side which, control_channel& control) {
         if (shared) {
             return run_side(chosen, which, *shared, control);
         }
-        const context own(chosen.io_threads);
+        const context own(chosen.what.io_threads);
         return run_side(chosen, which, own, control);
     };
     guard.watch(-1, -1);
@@ -63,7 +64,7 @@ std::string measure_with_processes(const settings& chosen, char** argv, run_guar
     guard.watch(peer.id, peer.output);
     side_report report;
     {
-        const context own(chosen.io_threads);
+        const context own(chosen.what.io_threads);
         report = run_side(chosen, measuring_side(chosen.what), own, mine);
     }
     const peer_report peer_numbers = peer_report::receive(mine);
@@ -76,7 +77,7 @@ int run_as_peer(const settings& chosen)
 {
     try {
         control_channel control(chosen.control_fd);
-        const context own(chosen.io_threads);
+        const context own(chosen.what.io_threads);
         run_side(chosen, other(measuring_side(chosen.what)), own, control);
     } catch (const std::exception& error) {
         std::puts(error.what());
@@ -90,6 +91,10 @@ int measure(settings& chosen, char** argv)
 {
     run_guard guard(chosen);
     try {
+        if (has_many_connections(chosen.what.pattern)) {
+            guard.succeed(result_line(chosen, measure_crowd(chosen, guard)));
+            return 0;
+        }
         require_socket_types(chosen);
         guard.succeed(chosen.two_processes ? measure_with_processes(chosen, argv, guard)
                                            : measure_with_threads(chosen, guard));

@@ -22,14 +22,20 @@ json_object describe(const settings& chosen, std::string_view status)
         .add("pattern", name(chosen.what.pattern))
         .add("transport", name(chosen.what.transport))
         .add("mode", name(chosen.what.mode))
-        .add("size_bytes", std::uint64_t{chosen.what.size_bytes})
-        .add("count", chosen.count)
+        .add("size_bytes", std::uint64_t{chosen.what.size_bytes});
+    for (const dimension each : dimensions_of(chosen.what.pattern)) {
+        line.add(name(each), extent(chosen.what, each));
+    }
+    if (chosen.what.mode == mode::loaded) {
+        line.add("offered_per_s", chosen.per_second);
+    }
+    line.add("count", chosen.count)
         .add("warm_up", chosen.warm_up)
         .add("hwm", chosen.hwm)
-        .add("io_threads", chosen.io_threads)
+        .add("io_threads", chosen.what.io_threads)
         .add("contexts", chosen.contexts)
         .add("processes", chosen.two_processes ? 2 : 1)
-        .add("api", chosen.api == api::msg ? "msg" : "buffer")
+        .add("api", name(chosen.what.api))
         .add("library_version", library_version())
         .add("library_path", library_path());
     return line;
@@ -42,24 +48,33 @@ double percentile(const std::vector<std::int64_t>& sorted, double share)
     return static_cast<double>(sorted[static_cast<std::size_t>(std::max(rank, 1.0)) - 1]);
 }
 
-void add_latency(json_object& line, std::vector<std::int64_t>& round_trips_ns)
+/// `us_per_unit` says what one of these times counts as.
+void add_latency(json_object& line, std::vector<std::int64_t>& times_ns, double us_per_unit)
 {
-    constexpr double one_way_us = 0.5 * us_per_ns;
-    std::sort(round_trips_ns.begin(), round_trips_ns.end());
-    const double sum_ns = std::accumulate(round_trips_ns.begin(), round_trips_ns.end(), 0.0);
-    line.add("latency_mean_us", sum_ns / static_cast<double>(round_trips_ns.size()) * one_way_us)
-        .add("latency_min_us", percentile(round_trips_ns, 0.0) * one_way_us)
-        .add("latency_p50_us", percentile(round_trips_ns, 0.5) * one_way_us)
-        .add("latency_p99_us", percentile(round_trips_ns, 0.99) * one_way_us)
-        .add("latency_p99_9_us", percentile(round_trips_ns, 0.999) * one_way_us)
-        .add("latency_max_us", percentile(round_trips_ns, 1.0) * one_way_us);
+    std::sort(times_ns.begin(), times_ns.end());
+    const double sum_ns = std::accumulate(times_ns.begin(), times_ns.end(), 0.0);
+    line.add("latency_mean_us", sum_ns / static_cast<double>(times_ns.size()) * us_per_unit)
+        .add("latency_min_us", percentile(times_ns, 0.0) * us_per_unit)
+        .add("latency_p50_us", percentile(times_ns, 0.5) * us_per_unit)
+        .add("latency_p99_us", percentile(times_ns, 0.99) * us_per_unit)
+        .add("latency_p99_9_us", percentile(times_ns, 0.999) * us_per_unit)
+        .add("latency_max_us", percentile(times_ns, 1.0) * us_per_unit);
 }
 
-void add_throughput(json_object& line, const settings& chosen, double elapsed_s)
+void add_throughput(json_object& line, const settings& chosen, std::uint64_t count,
+                    double elapsed_s)
 {
-    const double per_second = static_cast<double>(chosen.count) / elapsed_s;
+    const double per_second = static_cast<double>(count) / elapsed_s;
     line.add("messages_per_s", per_second)
         .add("mb_per_s", per_second * static_cast<double>(chosen.what.size_bytes) * 1e-6);
+}
+
+void add_usage(json_object& line, const cpu_time& cpu, double messages, std::uint64_t peak_kib)
+{
+    line.add("cpu_us_per_message", static_cast<double>(cpu.total_ns) * us_per_ns / messages)
+        .add("cpu_user_s", static_cast<double>(cpu.user_ns) * 1e-9)
+        .add("cpu_system_s", static_cast<double>(cpu.system_ns) * 1e-9)
+        .add("peak_memory_kib", peak_kib);
 }
 
 } // namespace
@@ -114,15 +129,35 @@ std::string result_line(const settings& chosen, side_report report, const peer_r
     auto messages = static_cast<double>(chosen.count);
     line.add("elapsed_s", elapsed_s);
     if (chosen.what.mode == mode::latency) {
+        // A round trip is two messages.
         messages *= 2;
-        add_latency(line, report.round_trips_ns);
+        add_latency(line, report.round_trips_ns, 0.5 * us_per_ns);
     } else {
-        add_throughput(line, chosen, elapsed_s);
+        add_throughput(line, chosen, chosen.count, elapsed_s);
     }
-    line.add("cpu_us_per_message", static_cast<double>(cpu.total_ns) * us_per_ns / messages)
-        .add("cpu_user_s", static_cast<double>(cpu.user_ns) * 1e-9)
-        .add("cpu_system_s", static_cast<double>(cpu.system_ns) * 1e-9)
-        .add("peak_memory_kib", peak_kib);
+    add_usage(line, cpu, messages, peak_kib);
+    return line.str();
+}
+
+std::string result_line(const settings& chosen, crowd_report report)
+{
+    json_object line = describe(chosen, "ok");
+    const double elapsed_s = static_cast<double>(report.elapsed_ns) * 1e-9;
+    const auto messages = static_cast<double>(report.messages);
+    line.add("receivers", chosen.receivers)
+        .add("messages", report.messages)
+        .add("elapsed_s", elapsed_s);
+    add_throughput(line, chosen, report.messages, elapsed_s);
+    if (is_timed(chosen.what)) {
+        if (report.latencies_ns.size() != report.messages) {
+            throw failure("not every message has a latency");
+        }
+        add_latency(line, report.latencies_ns, us_per_ns);
+    }
+    if (chosen.what.pattern == pattern::connections) {
+        line.add("memory_per_connection_kib", static_cast<double>(report.grown_kib) / messages);
+    }
+    add_usage(line, report.cpu, messages, report.peak_memory_kib);
     return line.str();
 }
 

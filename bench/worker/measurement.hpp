@@ -2,6 +2,7 @@
 #pragma once
 
 #include "common/cpu_time.hpp"
+#include "worker/crowd.hpp"
 #include "worker/exchange.hpp"
 #include "worker/settings.hpp"
 #include "worker/zmq_handles.hpp"
@@ -27,6 +28,9 @@ struct peer_report {
 
 /// The line that reports a finished run. `peer` counts only if it was a process of its own.
 std::string result_line(const settings& chosen, side_report report, const peer_report& peer);
+
+/// The same for a cell with many connections.
+std::string result_line(const settings& chosen, crowd_report report);
 
 /// The line that reports a failed run.
 std::string error_line(const settings& chosen, std::string_view status, std::string_view reason);

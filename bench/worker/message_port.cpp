@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/message_port.hpp"
 
+#include "worker/frames.hpp"
 #include "worker/zmq_handles.hpp"
 
 #include <dlfcn.h>
@@ -25,37 +26,6 @@ constexpr std::size_t max_chunk_bytes = 256 * 1024;
 [[noreturn, gnu::noinline]] void fail(const char* reason)
 {
     throw failure(reason);
-}
-
-[[gnu::noinline]] void send_as_msg(void* socket, const void* data, std::size_t size, int flags)
-{
-    zmq_msg_t message;
-    checked(zmq_msg_init_size(&message, size), "zmq_msg_init_size");
-    std::memcpy(zmq_msg_data(&message), data, size);
-    if (zmq_msg_send(&message, socket, flags) == -1) {
-        zmq_msg_close(&message);
-        throw_zmq_error("zmq_msg_send");
-    }
-}
-
-/// Receives one frame and copies what `buffer` takes of it. Returns its full size.
-[[gnu::noinline]] std::size_t receive_as_msg(void* socket, std::span<char> buffer, int flags,
-                                             bool more_expected)
-{
-    zmq_msg_t message;
-    checked(zmq_msg_init(&message), "zmq_msg_init");
-    const int size = zmq_msg_recv(&message, socket, flags);
-    const bool framed_well = size == -1 || (zmq_msg_more(&message) != 0) == more_expected;
-    if (size != -1) {
-        std::memcpy(buffer.data(), zmq_msg_data(&message),
-                    std::min(static_cast<std::size_t>(size), buffer.size()));
-    }
-    zmq_msg_close(&message);
-    checked(size, "zmq_msg_recv");
-    if (!framed_well) {
-        fail("a message arrived with a wrong number of frames");
-    }
-    return static_cast<std::size_t>(size);
 }
 
 /// A function that libraries without draft types do not have.
@@ -83,21 +53,13 @@ message_port::message_port(void* out, void* in, port_format format)
 
 inline void message_port::send_frame(const void* data, std::size_t size, int flags)
 {
-    if (format_.api == api::msg) {
-        return send_as_msg(out_, data, size, flags);
-    }
-    checked(zmq_send(out_, data, size, flags), "zmq_send");
+    worker::send_frame(format_.api, out_, data, size, flags);
 }
 
 inline std::size_t message_port::receive_frame(std::span<char> buffer, bool more_expected)
 {
     const int flags = format_.poll_before_receive ? ZMQ_DONTWAIT : 0;
-    if (format_.api == api::msg) {
-        return receive_as_msg(in_, buffer, flags, more_expected);
-    }
-    // zmq_recv returns the full size even if the frame did not fit.
-    return static_cast<std::size_t>(
-        checked(zmq_recv(in_, buffer.data(), buffer.size(), flags), "zmq_recv"));
+    return worker::receive_frame(format_.api, in_, buffer, flags, more_expected);
 }
 
 inline void message_port::receive_id()

@@ -21,7 +21,7 @@ enum class addressing {
 /// How messages look on one side's sockets.
 struct port_format {
     std::size_t size_bytes = 0;
-    worker::api api = worker::api::buffer;
+    bench::api api = bench::api::buffer;
     addressing peers = addressing::none;
     bool poll_before_receive = false; ///< zmq_poll, then a receive that does not block
     std::string peer_id;              ///< known routing id of the peer, or empty to learn it

@@ -6,12 +6,31 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <cstddef>
 #include <ctime>
 #include <fstream>
+#include <string>
+#include <string_view>
 
 namespace zlink::bench::worker {
+
+namespace {
+
+std::uint64_t status_field_kib(std::string_view wanted)
+{
+    std::ifstream status("/proc/self/status");
+    for (std::string key; status >> key;) {
+        std::uint64_t kib = 0;
+        if (key == wanted && status >> kib) {
+            return kib;
+        }
+    }
+    return 0;
+}
+
+} // namespace
 
 std::int64_t now_ns()
 {
@@ -22,14 +41,28 @@ std::int64_t now_ns()
 
 std::uint64_t peak_memory_kib()
 {
-    std::ifstream status("/proc/self/status");
-    for (std::string key; status >> key;) {
-        std::uint64_t kib = 0;
-        if (key == "VmHWM:" && status >> kib) {
-            return kib;
-        }
+    return status_field_kib("VmHWM:");
+}
+
+std::uint64_t resident_memory_kib()
+{
+    return status_field_kib("VmRSS:");
+}
+
+void require_descriptors_for(int sockets)
+{
+    // Each connection has two ends, and each socket may have a descriptor of its own.
+    constexpr rlim_t per_socket = 4;
+    constexpr rlim_t spare = 200;
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t needed = per_socket * static_cast<rlim_t>(sockets) + spare;
+    if (limit.rlim_cur < needed) {
+        throw failure(fmt::format("{} descriptors are needed, the limit is {} (ulimit -n)", needed,
+                                  limit.rlim_cur));
     }
-    return 0;
 }
 
 void pin_this_thread(int cpu)

@@ -32,6 +32,11 @@ context::~context()
     zmq_ctx_term(handle_);
 }
 
+void context::shut_down()
+{
+    checked(zmq_ctx_shutdown(handle_), "zmq_ctx_shutdown");
+}
+
 socket::socket(const context& owner, int type) : handle_(zmq_socket(owner.handle(), type))
 {
     if (handle_ == nullptr) {

@@ -37,6 +37,9 @@ public:
     context(const context&) = delete;
     context& operator=(const context&) = delete;
 
+    /// Calls on its sockets, also those that wait, end with ETERM from now on.
+    void shut_down();
+
     void* handle() const { return handle_; }
 
 private:
