@@ -7,10 +7,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -137,9 +139,52 @@ run_record run_worker(const settings& chosen, std::vector<std::string> arguments
 
 std::vector<std::string> arguments_for(const cell& what)
 {
-    return {fmt::format("--pattern={}", name(what.pattern)),
-            fmt::format("--transport={}", name(what.transport)),
-            fmt::format("--mode={}", name(what.mode)), fmt::format("--size={}", what.size_bytes)};
+    std::vector<std::string> arguments{
+        fmt::format("--pattern={}", name(what.pattern)),
+        fmt::format("--transport={}", name(what.transport)),
+        fmt::format("--mode={}", name(what.mode)), fmt::format("--size={}", what.size_bytes),
+        fmt::format("--io-threads={}", what.io_threads), fmt::format("--api={}", name(what.api))};
+    for (const dimension each : dimensions_of(what.pattern)) {
+        arguments.push_back(fmt::format("--{}={}", name(each), extent(what, each)));
+    }
+    return arguments;
+}
+
+bool same_but_for_mode(const cell& left, const cell& right)
+{
+    return left.pattern == right.pattern && left.transport == right.transport &&
+           left.size_bytes == right.size_bytes && left.extents == right.extents &&
+           left.io_threads == right.io_threads && left.api == right.api;
+}
+
+/// The rate of a cell in loaded mode: a share of the highest one of the library that the subject is
+/// compared with, from the cell in throughput mode if that was measured, else from some runs now.
+/// Nothing if these fail.
+std::optional<double> rate_of_load(const settings& chosen, const cell& what,
+                                   const std::vector<cell_record>& records,
+                                   const std::filesystem::path& scratch)
+{
+    if (chosen.per_second > 0) {
+        return chosen.per_second;
+    }
+    const std::size_t reference = chosen.libraries.size() > 1 ? 1 : 0;
+    std::optional<spread> rates;
+    for (const cell_record& record : records) {
+        if (record.what.mode == mode::throughput && same_but_for_mode(record.what, what)) {
+            rates = values_of(record, reference, "messages_per_s");
+        }
+    }
+    if (!rates) {
+        cell_record tried{what, {}};
+        tried.what.mode = mode::throughput;
+        for (int number = 1; number <= std::min(chosen.runs, 3); ++number) {
+            tried.runs.push_back(run_worker(chosen, arguments_for(tried.what),
+                                            chosen.libraries[reference], scratch));
+            tried.runs.back().library = reference;
+        }
+        rates = values_of(tried, reference, "messages_per_s");
+    }
+    return rates ? std::optional(rates->median * chosen.load) : std::nullopt;
 }
 
 } // namespace
@@ -169,13 +214,27 @@ std::vector<cell_record> run_campaign(const settings& chosen)
     progress shown(chosen.cells.size() * chosen.libraries.size() * runs);
     std::vector<cell_record> records;
     for (const cell& what : chosen.cells) {
+        std::vector<std::string> arguments = arguments_for(what);
+        std::string problem;
+        if (what.mode == mode::loaded) {
+            const auto rate = rate_of_load(chosen, what, records, scratch.path());
+            if (rate) {
+                arguments.push_back(fmt::format("--rate={:.0f}", std::max(*rate, 1.0)));
+            } else {
+                problem = "the highest rate could not be measured";
+            }
+        }
         cell_record& record = records.emplace_back();
         record.what = what;
         for (int number = 1; number <= chosen.runs; ++number) {
             for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
                 const library& measured = chosen.libraries[index];
                 shown.start(what, measured.name, number);
-                run_record run = run_worker(chosen, arguments_for(what), measured, scratch.path());
+                run_record run;
+                run.failure = problem;
+                if (problem.empty()) {
+                    run = run_worker(chosen, arguments, measured, scratch.path());
+                }
                 run.library = index;
                 run.number = number;
                 record.runs.push_back(std::move(run));
@@ -188,7 +247,7 @@ std::vector<cell_record> run_campaign(const settings& chosen)
 
 std::string title(const cell& what)
 {
-    return fmt::format("{} {} {} B {}", name(what.pattern), name(what.transport), what.size_bytes,
+    return fmt::format("{} {} {} B {}", label(what), name(what.transport), what.size_bytes,
                        name(what.mode));
 }
 

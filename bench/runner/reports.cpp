@@ -17,7 +17,18 @@ namespace {
 
 const std::vector<std::string>& csv_fields()
 {
-    static const std::vector<std::string> fields{"count",
+    static const std::vector<std::string> fields{"peers",
+                                                 "threads",
+                                                 "sockets",
+                                                 "clients",
+                                                 "workers",
+                                                 "window",
+                                                 "publishers",
+                                                 "subscribers",
+                                                 "offered_per_s",
+                                                 "receivers",
+                                                 "messages",
+                                                 "count",
                                                  "warm_up",
                                                  "hwm",
                                                  "io_threads",
@@ -33,6 +44,7 @@ const std::vector<std::string>& csv_fields()
                                                  "latency_p99_us",
                                                  "latency_p99_9_us",
                                                  "latency_max_us",
+                                                 "memory_per_connection_kib",
                                                  "cpu_us_per_message",
                                                  "cpu_user_s",
                                                  "cpu_system_s",
@@ -88,11 +100,17 @@ std::string json_spread(const std::optional<spread>& values)
 
 json_object json_cell(const cell& what)
 {
-    return json_object()
-        .add("pattern", name(what.pattern))
+    json_object object;
+    object.add("pattern", name(what.pattern))
         .add("transport", name(what.transport))
         .add("mode", name(what.mode))
-        .add("size_bytes", std::uint64_t{what.size_bytes});
+        .add("size_bytes", std::uint64_t{what.size_bytes})
+        .add("io_threads", what.io_threads)
+        .add("api", name(what.api));
+    for (const dimension each : dimensions_of(what.pattern)) {
+        object.add(name(each), extent(what, each));
+    }
+    return object;
 }
 
 std::string json_run(const settings& chosen, const cell& what, const run_record& run)

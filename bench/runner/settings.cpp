@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -20,8 +19,39 @@ struct selection {
     std::vector<transport> transports;
     std::vector<std::size_t> sizes_bytes;
     std::vector<mode> modes;
+    std::vector<int> io_threads;
+    std::vector<api> apis;
+    std::map<dimension, std::vector<int>> extents;
     bool quick = false;
+    bool many = false; ///< patterns with many connections unless they are listed
 };
+
+/// Extents of cells with many connections unless told otherwise.
+std::vector<int> default_extents(dimension which, pattern of, bool quick)
+{
+    switch (which) {
+    case dimension::peers:
+        if (of == pattern::connections) {
+            return quick ? std::vector{100} : std::vector{1000};
+        }
+        return quick ? std::vector{2, 100} : std::vector{2, 10, 100, 1000};
+    case dimension::threads:
+        return quick ? std::vector{1} : std::vector{1, 4};
+    case dimension::sockets:
+        return quick ? std::vector{50} : std::vector{1, 50};
+    case dimension::clients:
+        return quick ? std::vector{4} : std::vector{1, 4, 16};
+    case dimension::window:
+        return quick ? std::vector{100} : std::vector{1, 100};
+    case dimension::subscribers:
+        return quick ? std::vector{10} : std::vector{10, 100};
+    case dimension::workers:
+        return {4};
+    case dimension::publishers:
+        break;
+    }
+    return {1};
+}
 
 template <class Value>
 std::vector<Value> all_of(const std::map<std::string, Value>& names)
@@ -43,32 +73,96 @@ void default_to(std::vector<Value>& chosen, std::vector<Value> standard)
     }
 }
 
+std::vector<pattern> patterns_with(bool many_connections)
+{
+    std::vector<pattern> patterns = all_of(pattern_names());
+    std::erase_if(patterns, [many_connections](pattern each) {
+        return has_many_connections(each) != many_connections;
+    });
+    return patterns;
+}
+
 void fill_in(selection& chosen)
 {
+    default_to(chosen.io_threads, {1});
+    default_to(chosen.apis, {api::buffer});
+    const bool many = chosen.many || std::any_of(chosen.patterns.begin(), chosen.patterns.end(),
+                                                 has_many_connections);
+    if (many) {
+        default_to(chosen.sizes_bytes, {64});
+        default_to(chosen.patterns, patterns_with(true));
+    }
     if (chosen.quick) {
         default_to(chosen.patterns, {pattern::pair, pattern::pub_sub, pattern::dealer_router,
                                      pattern::router_router_poll});
         default_to(chosen.transports, {transport::tcp});
         default_to(chosen.sizes_bytes, {64, 65536});
     }
-    default_to(chosen.patterns, all_of(pattern_names()));
+    default_to(chosen.patterns, patterns_with(false));
     default_to(chosen.transports, all_of(transport_names()));
     default_to(chosen.sizes_bytes, {64, 1024, 65536});
     default_to(chosen.modes, all_of(mode_names()));
 }
 
+/// All combinations of the extents that a pattern has.
+std::vector<std::vector<int>> extents_of(const selection& chosen, pattern of)
+{
+    std::vector<std::vector<int>> combinations{{}};
+    for (const dimension each : dimensions_of(of)) {
+        const auto given = chosen.extents.find(each);
+        const bool any = given != chosen.extents.end() && !given->second.empty();
+        const auto values = any ? given->second : default_extents(each, of, chosen.quick);
+        std::vector<std::vector<int>> longer;
+        for (const std::vector<int>& begin : combinations) {
+            for (const int value : values) {
+                longer.push_back(begin);
+                longer.back().push_back(value);
+            }
+        }
+        combinations = std::move(longer);
+    }
+    return combinations;
+}
+
+/// A load knows no window: one such cell is enough, the one with the last window, whose rate it has
+/// a share of.
+bool is_repeated(const selection& chosen, const cell& what)
+{
+    const cell last{what.pattern, what.transport, what.mode, what.size_bytes,
+                    extents_of(chosen, what.pattern).back()};
+    return what.mode == mode::loaded &&
+           extent(what, dimension::window) != extent(last, dimension::window);
+}
+
+/// Replaces each cell by one for each value of a field.
+template <class Value>
+void vary(std::vector<cell>& cells, Value cell::*field, const std::vector<Value>& values)
+{
+    std::vector<cell> more;
+    for (const cell& each : cells) {
+        for (const Value& value : values) {
+            more.push_back(each);
+            more.back().*field = value;
+        }
+    }
+    cells = std::move(more);
+}
+
 std::vector<cell> cells_of(const selection& chosen)
 {
     std::vector<cell> cells;
-    for (const auto pattern : chosen.patterns) {
-        for (const auto transport : chosen.transports) {
-            for (const auto size_bytes : chosen.sizes_bytes) {
-                for (const auto mode : chosen.modes) {
-                    cells.push_back({pattern, transport, mode, size_bytes});
-                }
-            }
-        }
+    for (const pattern each : chosen.patterns) {
+        std::vector<cell> own(1);
+        own.front().pattern = each;
+        vary(own, &cell::extents, extents_of(chosen, each));
+        vary(own, &cell::transport, chosen.transports);
+        vary(own, &cell::size_bytes, chosen.sizes_bytes);
+        vary(own, &cell::io_threads, chosen.io_threads);
+        vary(own, &cell::api, chosen.apis);
+        vary(own, &cell::mode, chosen.modes);
+        cells.insert(cells.end(), own.begin(), own.end());
     }
+    std::erase_if(cells, [&](const cell& what) { return is_repeated(chosen, what); });
     return cells;
 }
 
@@ -103,7 +197,9 @@ void add_selection_options(CLI::App& app, selection& chosen)
     app.add_option("--pattern", chosen.patterns,
                    "Patterns: pair, pub_sub, push_pull, dealer_dealer, dealer_router, "
                    "router_router, router_router_poll, req_rep, stream, client_server, "
-                   "scatter_gather (all)")
+                   "scatter_gather (all of these); with many connections: to_many_router, "
+                   "to_many_push, to_many_pub, from_many_push, from_many_dealer, broker, "
+                   "forwarder, connections")
         ->delimiter(',')
         ->transform(names(pattern_names()));
     app.add_option("--transport", chosen.transports, "Transports: tcp, ipc, inproc (all)")
@@ -112,9 +208,39 @@ void add_selection_options(CLI::App& app, selection& chosen)
     app.add_option("--size", chosen.sizes_bytes, "Body sizes in bytes, at least 8 (64,1024,65536)")
         ->delimiter(',')
         ->check(CLI::Range(min_size_bytes, std::size_t{1} << 30));
-    app.add_option("--mode", chosen.modes, "Modes: throughput, latency (both)")
+    app.add_option("--mode", chosen.modes,
+                   "Modes: throughput, latency, and with many connections loaded, which is latency "
+                   "at a fixed rate (all that there are)")
         ->delimiter(',')
         ->transform(names(mode_names()));
+    app.add_option("--io-threads", chosen.io_threads, "I/O threads of each context (1)")
+        ->delimiter(',')
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--api", chosen.apis, "buffer (zmq_send, zmq_recv), msg (zmq_msg_*) (buffer)")
+        ->delimiter(',')
+        ->transform(names(api_names()));
+}
+
+void add_extent_options(CLI::App& app, selection& chosen)
+{
+    const std::string group = "Many connections";
+    app.add_flag("--many", chosen.many, "All patterns with many connections, instead of the others")
+        ->group(group);
+    const std::map<dimension, std::string> help{
+        {dimension::peers, "to_many: receivers (2,10,100,1000); connections: how many (1000)"},
+        {dimension::threads, "from_many: threads that send (1,4)"},
+        {dimension::sockets, "from_many: sockets of each thread (1,50)"},
+        {dimension::clients, "broker: clients (1,4,16)"},
+        {dimension::workers, "broker: workers (4)"},
+        {dimension::window, "broker: requests each client has under way (1,100)"},
+        {dimension::publishers, "forwarder: publishers (1)"},
+        {dimension::subscribers, "forwarder: subscribers (10,100)"}};
+    for (const auto& [which, text] : help) {
+        app.add_option(fmt::format("--{}", name(which)), chosen.extents[which], text)
+            ->delimiter(',')
+            ->check(CLI::Range(1, 100'000))
+            ->group(group);
+    }
 }
 
 /// Options that the worker checks and understands; given on if they were used.
@@ -126,13 +252,13 @@ struct passed_on {
     {
         const std::vector<std::pair<std::string, std::string>> options{
             {"--hwm", "Send and receive high-water mark of every socket (1000)"},
-            {"--io-threads", "I/O threads of each context (1)"},
             {"--contexts", "1: both sides share a context (2; inproc always 1)"},
             {"--count", "Timed messages or round trips (derived from the cell)"},
             {"--scale", "Factor on the derived count (1, with --quick 0.5)"},
             {"--warm-up", "Untimed messages before (a tenth of the count)"},
-            {"--api", "buffer (zmq_send, zmq_recv) or msg (zmq_msg_*) (buffer)"},
-            {"--pin", "CPUs of the source's and the sink's thread, e.g. 0,1 (not pinned)"}};
+            {"--pin", "CPUs of the source's and the sink's thread, e.g. 0,1 (not pinned)"},
+            {"--receive", "Many sockets of one thread: each in turn, or poll (turn)"},
+            {"--receivers", "Threads that receive from many sockets (1)"}};
         for (const auto& [option, help] : options) {
             app.add_option(option, values[option], help)->group("Given on to the worker");
         }
@@ -166,13 +292,18 @@ std::filesystem::path worker_beside_this_program()
 void drop_impossible(std::vector<cell>& cells, const passed_on& options)
 {
     const auto contexts = options.values.find("--contexts")->second;
+    const bool pinned = !options.values.find("--pin")->second.empty();
     std::erase_if(cells, [&](const cell& what) {
         return !exists(what) ||
+               (has_many_connections(what.pattern) && (options.two_processes || pinned)) ||
+               (is_timed(what) && what.size_bytes < min_timed_size_bytes) ||
                (what.transport == transport::inproc && (options.two_processes || contexts == "2"));
     });
     if (cells.empty()) {
         throw CLI::ValidationError("nothing to measure: inproc needs one process and one context, "
-                                   "stream is for tcp");
+                                   "stream is for tcp; many connections are in one process and not "
+                                   "pinned, and their latency needs 16 bytes and, unless it is "
+                                   "loaded, a broker");
     }
 }
 
@@ -194,6 +325,14 @@ settings parse_settings(int argc, char** argv)
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     add_selection_options(app, selected);
+    add_extent_options(app, selected);
+    app.add_option("--load", chosen.load,
+                   "loaded: share of the highest rate of the second library, measured first (0.5)")
+        ->check(CLI::Range(0.01, 2.0))
+        ->group("Many connections");
+    app.add_option("--rate", chosen.per_second, "loaded: messages per second instead")
+        ->check(CLI::PositiveNumber)
+        ->group("Many connections");
     auto* runs = app.add_option("--runs", chosen.runs, "Runs of each cell and library (5)")
                      ->check(CLI::PositiveNumber);
     app.add_option("--timeout-s", chosen.timeout_s, "Seconds after which a run is stuck (120)")

@@ -11,6 +11,17 @@
 
 namespace zlink::bench::runner {
 
+namespace {
+
+/// Where many are under way, latency says little without the rate.
+std::vector<figure> with_rates(std::vector<figure> figures)
+{
+    figures.push_back({"messages_per_s", "messages", "/s"});
+    return figures;
+}
+
+} // namespace
+
 const std::vector<figure>& figures_of(const cell& what)
 {
     static const figure cpu{"cpu_us_per_message", "CPU per message", "us"};
@@ -23,7 +34,16 @@ const std::vector<figure>& figures_of(const cell& what)
                                                  {"latency_p99_9_us", "latency p99.9", "us"},
                                                  cpu,
                                                  memory};
-    return what.mode == mode::latency ? round_trips : streams;
+    static const std::vector<figure> connecting{
+        {"messages_per_s", "connections", "/s"},
+        {"memory_per_connection_kib", "memory per connection, both ends", "KiB"},
+        {"cpu_us_per_message", "CPU per connection", "us"},
+        memory};
+    static const std::vector<figure> loaded = with_rates(round_trips);
+    if (what.mode == mode::throughput) {
+        return what.pattern == pattern::connections ? connecting : streams;
+    }
+    return has_many_connections(what.pattern) ? loaded : round_trips;
 }
 
 std::optional<spread> spread_of(std::vector<double> values)

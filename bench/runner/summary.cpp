@@ -34,8 +34,20 @@ std::string short_ratio_text(const std::optional<spread>& ratio)
 
 std::vector<std::string> row_start(const cell& what)
 {
-    return {std::string(name(what.pattern)), std::string(name(what.transport)),
-            std::to_string(what.size_bytes)};
+    return {label(what), std::string(name(what.transport)), std::to_string(what.size_bytes)};
+}
+
+/// Says so if a library did not carry the rate at which messages were sent: its latency then tells
+/// how long the run was.
+std::string shortfall_text(const cell_record& record, std::size_t library)
+{
+    constexpr double kept = 0.95; // the last messages take their time too
+    const auto offered = values_of(record, library, "offered_per_s");
+    const auto carried = values_of(record, library, "messages_per_s");
+    if (!offered || !carried || carried->median >= kept * offered->median) {
+        return {};
+    }
+    return fmt::format(" ({:.0f}% of the rate)", 100 * carried->median / offered->median);
 }
 
 /// What the overview says about a library: the rate with its spread, or the latencies.
@@ -55,7 +67,7 @@ std::string library_text(const cell_record& record, std::size_t library, int run
         const auto values = values_of(record, library, field);
         parts.push_back(values ? fmt::format("{:.1f}", values->median) : absent);
     }
-    return fmt::format("{}", fmt::join(parts, " / "));
+    return fmt::format("{}{}", fmt::join(parts, " / "), shortfall_text(record, library));
 }
 
 /// Figures whose ratio the overview shows with its spread.
@@ -69,12 +81,33 @@ std::vector<figure> compared_figures(mode shown)
             {"latency_p99_us", "p99", ""}};
 }
 
-table empty_overview(const settings& chosen, mode shown)
+std::string overview_title(mode shown, bool many)
 {
-    const bool rates = shown == mode::throughput;
+    switch (shown) {
+    case mode::throughput:
+        return many ? "Throughput, many connections (per second: messages; to_many_pub, forwarder: "
+                      "deliveries; broker: requests; connections: connections)"
+                    : "Throughput (messages per second; req_rep: round trips per second)";
+    case mode::latency:
+        return many ? "Round-trip latency, many connections (mean / median / 99th percentile in us)"
+                    : "One-way latency (mean / median / 99th percentile in us)";
+    case mode::loaded:
+        break;
+    }
+    return "Latency under load (broker: round trip; others: one way; mean / median / 99th "
+           "percentile in us)";
+}
+
+/// Of connections it is their own memory that is of interest.
+std::string memory_field(const cell& what)
+{
+    return what.pattern == pattern::connections ? "memory_per_connection_kib" : "peak_memory_kib";
+}
+
+table empty_overview(const settings& chosen, mode shown, bool many)
+{
     table result;
-    result.title = rates ? "Throughput (messages per second; req_rep: round trips per second)"
-                         : "One-way latency (mean / median / 99th percentile in us)";
+    result.title = overview_title(shown, many);
     result.left_columns = 2;
     result.headers = {"pattern", "transport", "bytes"};
     for (const library& each : chosen.libraries) {
@@ -104,7 +137,7 @@ std::vector<std::string> overview_row(const settings& chosen, const cell_record&
             row.push_back(ratio_text(ratios_of(record, baseline, each.field)));
         }
         row.push_back(short_ratio_text(ratios_of(record, baseline, "cpu_us_per_message")));
-        row.push_back(short_ratio_text(ratios_of(record, baseline, "peak_memory_kib")));
+        row.push_back(short_ratio_text(ratios_of(record, baseline, memory_field(record.what))));
     }
     return row;
 }
@@ -114,15 +147,18 @@ std::vector<std::string> overview_row(const settings& chosen, const cell_record&
 std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records)
 {
     std::vector<table> tables;
-    for (const mode shown : {mode::throughput, mode::latency}) {
-        table added = empty_overview(chosen, shown);
-        for (const cell_record& record : records) {
-            if (record.what.mode == shown) {
-                added.rows.push_back(overview_row(chosen, record));
+    for (const bool many : {false, true}) {
+        for (const mode shown : {mode::throughput, mode::latency, mode::loaded}) {
+            table added = empty_overview(chosen, shown, many);
+            for (const cell_record& record : records) {
+                if (record.what.mode == shown &&
+                    has_many_connections(record.what.pattern) == many) {
+                    added.rows.push_back(overview_row(chosen, record));
+                }
             }
-        }
-        if (!added.rows.empty()) {
-            tables.push_back(std::move(added));
+            if (!added.rows.empty()) {
+                tables.push_back(std::move(added));
+            }
         }
     }
     return tables;
@@ -171,6 +207,9 @@ std::vector<std::string> conclusions(const settings& chosen,
         for (const auto& [field, title] : fields) {
             std::vector<double> medians;
             for (const cell_record& record : records) {
+                if (record.what.mode == mode::loaded && field == "messages_per_s") {
+                    continue; // which is what was asked for
+                }
                 if (const auto ratio = ratios_of(record, baseline, field)) {
                     medians.push_back(ratio->median);
                 }

@@ -9,7 +9,8 @@
 
 namespace zlink::bench::runner {
 
-/// One table per measured mode, one row per cell: medians of every library, and ratios.
+/// One table per measured mode, patterns with one connection and with many apart, one row per cell:
+/// medians of every library, and ratios.
 std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records);
 
 /// One row per cell and figure, everything with its spread.
