@@ -25,7 +25,7 @@ int with_context(void* handle, Body body) noexcept
 {
     try {
         const std::shared_ptr<core::context> context = contexts().share(handle);
-        return context ? body(*context) : fail(EFAULT);
+        return context ? body(*context) : fail(no_context(handle));
     } catch (...) {
         return fail(current_error());
     }
@@ -49,6 +49,8 @@ void* zmq_ctx_new(void)
 
 int zmq_ctx_term(void* context)
 {
+    if (contexts().forget(context))
+        return 0;
     return with_context(context, [context](core::context& ending) {
         if (const int error = ending.terminate())
             return fail(error);
@@ -59,6 +61,8 @@ int zmq_ctx_term(void* context)
 
 int zmq_ctx_shutdown(void* context)
 {
+    if (contexts().is_inherited(context))
+        return 0;
     return with_context(context, [](core::context& ending) {
         ending.shutdown();
         return 0;

@@ -29,6 +29,10 @@ inline constexpr std::size_t handle_limit = std::size_t{1} << 16;
 ///
 /// An object may belong to another that owns it: that is kept then.
 ///
+/// A process made by fork() has copies of the objects, but none of the threads that work for them,
+/// and perhaps locks that these hold for ever: there nothing is found any more. The handles are
+/// known as *inherited* until forget(), and the objects are left as they are, never destroyed.
+///
 /// Thread safety: any thread. get() is lock-free; what it returns stays valid until remove().
 template <class Object, class Gate = std::monostate, class Owner = Object>
 class handle_table {
@@ -45,8 +49,14 @@ public:
             std::unique_ptr<Gate> fresh_gate;
             if (shared)
                 fresh_gate = std::make_unique<Gate>();
-            std::lock_guard lock(mutex_);
-            const std::uint32_t index = take_slot();
+            std::unique_ptr<slot[]> fresh_block;
+            std::unique_lock lock(mutex_);
+            if (wants_block()) {
+                lock.unlock();
+                fresh_block.reset(new (std::nothrow) slot[block_slots]);
+                lock.lock();
+            }
+            const std::uint32_t index = take_slot(fresh_block);
             if (index == no_slot)
                 return nullptr;
             slot& at = *find(index);
@@ -64,7 +74,7 @@ public:
         }
     }
 
-    /// Null if the handle is not (or no longer) one of this table.
+    /// Null if the handle is not (or no longer) one of this table, or inherited.
     Object* get(const void* handle) const noexcept
     {
         slot* const at = check(handle);
@@ -77,7 +87,7 @@ public:
         return (addresses::number_of(handle) & shared_bit) != 0;
     }
 
-    /// The gate of a shared object; null if the handle is none of this table.
+    /// The gate of a shared object; null if the handle is none of this table, or inherited.
     Gate* gate(const void* handle) const noexcept
     {
         slot* const at = check(handle);
@@ -88,7 +98,7 @@ public:
     {
         std::lock_guard lock(mutex_);
         slot* const at = check(handle);
-        return at ? at->owner : nullptr;
+        return at && !inherited(*at) ? at->owner : nullptr;
     }
 
     /// Takes the object out; the handle is invalid from now on.
@@ -96,7 +106,7 @@ public:
     {
         std::lock_guard lock(mutex_);
         slot* const at = check(handle);
-        if (!at)
+        if (!at || inherited(*at))
             return nullptr;
         at->handle.store(&none, std::memory_order_release);
         at->object.store(nullptr, std::memory_order_release);
@@ -106,9 +116,44 @@ public:
         return std::move(at->owner);
     }
 
-    // For fork(): a child must not find it locked by a thread that it does not have.
+    /// Does it stand for an object of the process that forked this one?
+    bool is_inherited(const void* handle) noexcept
+    {
+        std::lock_guard lock(mutex_);
+        const slot* const at = check(handle);
+        return at && inherited(*at);
+    }
+
+    /// Makes an inherited handle invalid. False if it is none.
+    bool forget(const void* handle) noexcept
+    {
+        std::lock_guard lock(mutex_);
+        slot* const at = check(handle);
+        if (!at || !inherited(*at))
+            return false;
+        at->handle.store(&none, std::memory_order_release); // the slot goes on keeping the owner
+        return true;
+    }
+
+    // For fork(): a child must not find it locked by a thread that it does not have. Memory is
+    // neither taken nor freed while it is locked, as an allocator with locks and handlers of its
+    // own may be prepared for the fork already.
     void lock() { mutex_.lock(); }
     void unlock() { mutex_.unlock(); }
+    /// In the child, while locked: makes all handles inherited.
+    void disown() noexcept
+    {
+        for (const std::atomic<slot*>& block : blocks_) {
+            slot* const slots = block.load(std::memory_order_relaxed);
+            for (std::uint32_t index = 0; slots && index < block_slots; ++index) {
+                slot& at = slots[index];
+                if (at.handle.load(std::memory_order_relaxed) == &none)
+                    continue;
+                at.object.store(nullptr, std::memory_order_relaxed);
+                at.gate.store(nullptr, std::memory_order_relaxed);
+            }
+        }
+    }
 
 private:
     static constexpr std::uint32_t uses = 8; ///< handles of a slot before one comes again
@@ -131,9 +176,20 @@ private:
         std::uint32_t next_free = no_slot;
     };
 
-    std::uint32_t take_slot() noexcept
+    static bool inherited(const slot& valid) noexcept
     {
-        if (free_slots_ <= resting_slots && (fresh_slots_ || add_block())) {
+        return !valid.object.load(std::memory_order_relaxed);
+    }
+
+    /// Has the slot to be taken next to come from another block?
+    bool wants_block() const noexcept
+    {
+        return free_slots_ <= resting_slots && !fresh_slots_ && used_blocks_ != block_count;
+    }
+
+    std::uint32_t take_slot(std::unique_ptr<slot[]>& fresh_block) noexcept
+    {
+        if (free_slots_ <= resting_slots && (fresh_slots_ || add_block(fresh_block))) {
             --fresh_slots_;
             return next_fresh_++;
         }
@@ -145,11 +201,8 @@ private:
         return index;
     }
 
-    bool add_block() noexcept
+    bool add_block(std::unique_ptr<slot[]>& slots) noexcept
     {
-        if (used_blocks_ == block_count)
-            return false;
-        std::unique_ptr<slot[]> slots(new (std::nothrow) slot[block_slots]);
         const std::uint32_t number = slots ? addresses_.add_range() : addresses::no_range;
         if (number == addresses::no_range)
             return false;

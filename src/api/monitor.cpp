@@ -32,13 +32,14 @@ int zmq_socket_monitor(void* socket, const char* addr, int events)
 int zmq_socket_monitor_versioned(void* socket, const char* addr, uint64_t events, int event_version,
                                  int type)
 {
-    return with_usable_socket(socket, [&](core::socket& s) {
+    const int failed = with_usable_socket(socket, [&](core::socket& s) {
         if (!addr)
             return s.stop_monitor();
         if (const int error = check(events, event_version, type))
             return error;
         return s.start_monitor({addr, events, event_version, type});
     });
+    return addr ? failed : unless_inherited(sockets(), socket, failed);
 }
 
 int zmq_socket_monitor_pipes_stats(void* socket)

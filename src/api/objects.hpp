@@ -34,13 +34,17 @@ union lasting_table {
     Table table;
 };
 
-/// Lets a child process go on with a table that another thread had locked when it was forked:
-/// `function` returns it. Once, while the library is loaded.
+/// Lets a child process go on with a table that another thread had locked when it was forked, and
+/// makes what the table holds inherited there: `function` returns it. Once, while the library is
+/// loaded.
 template <auto function>
 bool keep_over_fork() noexcept
 {
-    const auto unlock = [] { function().unlock(); };
-    return ::pthread_atfork([] { function().lock(); }, unlock, unlock) == 0;
+    const auto in_child = [] {
+        function().disown();
+        function().unlock();
+    };
+    return ::pthread_atfork([] { function().lock(); }, [] { function().unlock(); }, in_child) == 0;
 }
 
 extern lasting_table<handle_table<core::context>> all_contexts;
@@ -66,6 +70,29 @@ inline int fail(int error) noexcept
 inline int result(int error) noexcept
 {
     return error ? fail(error) : 0;
+}
+
+/// The errno value for a handle in which `table` finds nothing: ETERM if it is inherited, as if its
+/// context had been shut down, which programs take as the advice to close what they have; otherwise
+/// `unknown`.
+template <class Table>
+[[gnu::cold]] int error_of(Table& table, const void* handle, int unknown) noexcept
+{
+    return table.is_inherited(handle) ? ETERM : unknown;
+}
+/// The result of a call that only ends something; for an inherited object that has been done.
+template <class Table>
+int unless_inherited(Table& table, const void* handle, int failed) noexcept
+{
+    return failed && errno == ETERM && table.is_inherited(handle) ? 0 : failed;
+}
+inline int no_socket(const void* handle) noexcept
+{
+    return error_of(sockets(), handle, ENOTSOCK);
+}
+inline int no_context(const void* handle) noexcept
+{
+    return error_of(contexts(), handle, EFAULT);
 }
 
 /// The errno value for the exception being handled.
@@ -105,7 +132,7 @@ template <class Body>
 {
     core::socket_gate* const gate = sockets().gate(handle);
     if (!gate)
-        return fail(ENOTSOCK);
+        return fail(no_socket(handle));
     int error = ENOTSOCK;
     {
         const core::socket_gate::turn mine(*gate);
@@ -136,7 +163,7 @@ template <class Body>
         return with_shared_socket(handle, body);
     core::socket* const socket = sockets().get(handle);
     if (!socket) [[unlikely]]
-        return fail(ENOTSOCK);
+        return fail(no_socket(handle));
     const int error = errno_of(*socket, body);
     return error ? failed(*socket, error) : 0;
 }

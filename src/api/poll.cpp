@@ -26,7 +26,7 @@ std::optional<int> look_first(zmq_pollitem_t* items, int nitems, bool only_once)
             return {};
         polled[i] = sockets().get(items[i].socket);
         if (!polled[i])
-            return fail(ENOTSOCK);
+            return fail(no_socket(items[i].socket));
     }
     int ready = 0;
     for (int i = 0; i < nitems; ++i) {
@@ -54,7 +54,7 @@ int wait_for_items(std::span<zmq_pollitem_t> items, long timeout, const sigset_t
         }
         zlink::core::socket* const polled = socket_to_wait_for(item.socket, kept);
         if (!polled)
-            return ENOTSOCK;
+            return no_socket(item.socket);
         set.add_socket(*polled, item.events, item.revents);
     }
     return set.wait(timeout, ready, mask);

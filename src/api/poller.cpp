@@ -99,7 +99,7 @@ public:
             }
             core::socket* const polled = socket_to_wait_for(each.socket, kept);
             if (!polled)
-                return ENOTSOCK;
+                return no_socket(each.socket);
             set.add_socket(*polled, each.events, each.ready);
         }
         if (watching_)
@@ -195,13 +195,18 @@ handle_table<poller>& pollers() noexcept
 
 [[maybe_unused]] const bool kept_over_fork = keep_over_fork<pollers>();
 
+int no_poller(const void* handle) noexcept
+{
+    return error_of(pollers(), handle, EFAULT);
+}
+
 /// Runs `body(poller&)`, which returns 0 or an errno value.
 template <class Body>
 int with_poller(const void* handle, Body body) noexcept
 {
     poller* const found = pollers().get(handle);
     if (!found)
-        return fail(EFAULT);
+        return fail(no_poller(handle));
     try {
         return result(body(*found));
     } catch (...) {
@@ -212,7 +217,15 @@ int with_poller(const void* handle, Body body) noexcept
 // A socket that was registered and then closed can still be taken out.
 int unless_registered(int error, const void* socket) noexcept
 {
-    return error && !sockets().get(socket) ? ENOTSOCK : error;
+    return error && !sockets().get(socket) ? no_socket(socket) : error;
+}
+
+template <class Body>
+int with_poller_of_socket(const void* poller, const void* socket, Body body) noexcept
+{
+    return with_poller(poller, [&](auto& p) {
+        return sockets().get(socket) ? body(p) : no_socket(socket);
+    });
 }
 
 } // namespace
@@ -236,7 +249,7 @@ void* zmq_poller_new(void)
 
 int zmq_poller_destroy(void** poller_p)
 {
-    if (!poller_p || !pollers().remove(*poller_p))
+    if (!poller_p || !(pollers().remove(*poller_p) || pollers().forget(*poller_p)))
         return fail(EFAULT);
     *poller_p = nullptr;
     return 0;
@@ -245,28 +258,28 @@ int zmq_poller_destroy(void** poller_p)
 int zmq_poller_size(void* poller)
 {
     const auto* const found = pollers().get(poller);
-    return found ? found->size() : fail(EFAULT);
+    return found ? found->size() : fail(no_poller(poller));
 }
 
 int zmq_poller_add(void* poller, void* socket, void* user_data, short events)
 {
-    return with_poller(poller, [&](auto& p) {
-        return sockets().get(socket) ? p.add(socket, no_descriptor, user_data, events) : ENOTSOCK;
+    return with_poller_of_socket(poller, socket, [&](auto& p) {
+        return p.add(socket, no_descriptor, user_data, events);
     });
 }
 
 int zmq_poller_modify(void* poller, void* socket, short events)
 {
-    return with_poller(poller, [&](auto& p) {
-        return sockets().get(socket) ? p.modify(socket, no_descriptor, events) : ENOTSOCK;
-    });
+    return with_poller_of_socket(
+        poller, socket, [&](auto& p) { return p.modify(socket, no_descriptor, events); });
 }
 
 int zmq_poller_remove(void* poller, void* socket)
 {
-    return with_poller(poller, [&](auto& p) {
+    const int failed = with_poller(poller, [&](auto& p) {
         return unless_registered(socket ? p.remove(socket, no_descriptor) : ENOTSOCK, socket);
     });
+    return unless_inherited(pollers(), poller, failed);
 }
 
 int zmq_poller_add_fd(void* poller, zmq_fd_t fd, void* user_data, short events)
@@ -285,8 +298,9 @@ int zmq_poller_modify_fd(void* poller, zmq_fd_t fd, short events)
 
 int zmq_poller_remove_fd(void* poller, zmq_fd_t fd)
 {
-    return with_poller(
+    const int failed = with_poller(
         poller, [&](auto& p) { return fd == no_descriptor ? EBADF : p.remove(nullptr, fd); });
+    return unless_inherited(pollers(), poller, failed);
 }
 
 int zmq_poller_wait(void* poller, zmq_poller_event_t* event, long timeout)

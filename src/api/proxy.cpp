@@ -17,20 +17,21 @@ int run_proxy(void* frontend, void* backend, void* capture, void* control) noexc
         return fail(EFAULT);
     try {
         std::vector<std::shared_ptr<socket_object>> kept; // others may close them meanwhile
-        bool all_there = true;
+        int missing = 0;
         const auto find = [&](const void* handle) -> core::socket* {
             if (!handle)
                 return nullptr;
             core::socket* const found = socket_to_wait_for(handle, kept);
-            all_there = all_there && found;
+            if (!found && !missing)
+                missing = no_socket(handle);
             return found;
         };
         core::socket* const front = find(frontend);
         core::socket* const back = find(backend);
         core::socket* const copies = find(capture);
         core::socket* const commands = find(control);
-        if (!all_there)
-            return fail(ENOTSOCK);
+        if (missing)
+            return fail(missing);
         const int error = core::proxy(*front, *back, copies, commands).run();
         kept.clear();
         return result(error); // only now: what was kept may end and change errno

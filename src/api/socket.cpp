@@ -49,7 +49,7 @@ int close_shared(void* handle)
             owner = gate->close();
         }
     }
-    return object ? 0 : fail(ENOTSOCK);
+    return object || sockets().forget(handle) ? 0 : fail(ENOTSOCK);
 }
 
 } // namespace
@@ -61,7 +61,7 @@ void* zmq_socket(void* context, int type)
     try {
         const auto owner = contexts().share(context);
         if (!owner) {
-            errno = EFAULT;
+            errno = no_context(context);
             return nullptr;
         }
         int error = 0;
@@ -99,7 +99,7 @@ int zmq_close(void* socket)
         return close_shared(socket);
     const auto object = sockets().remove(socket);
     if (!object)
-        return fail(ENOTSOCK);
+        return sockets().forget(socket) ? 0 : fail(ENOTSOCK);
     if (object->socket->leave_to_waiting(object))
         return 0;
     try {
@@ -124,23 +124,27 @@ int zmq_connect(void* socket, const char* addr)
 
 int zmq_unbind(void* socket, const char* addr)
 {
-    return on_endpoint(socket, addr,
-                       [](core::socket& s, const char* text) { return s.unbind(text); });
+    const int failed = on_endpoint(
+        socket, addr, [](core::socket& s, const char* text) { return s.unbind(text); });
+    return unless_inherited(sockets(), socket, failed);
 }
 
 int zmq_disconnect(void* socket, const char* addr)
 {
-    return on_endpoint(socket, addr,
-                       [](core::socket& s, const char* text) { return s.disconnect(text); });
+    const int failed = on_endpoint(
+        socket, addr, [](core::socket& s, const char* text) { return s.disconnect(text); });
+    return unless_inherited(sockets(), socket, failed);
 }
 
 int zmq_setsockopt(void* socket, int option, const void* optval, size_t optvallen)
 {
-    return with_socket(socket, [&](core::socket& s) {
+    const int failed = with_socket(socket, [&](core::socket& s) {
         const int error = s.set_option(option, optval, optvallen);
         s.tell_waiting();
         return error;
     });
+    // Set by who is about to close it.
+    return option == ZMQ_LINGER ? unless_inherited(sockets(), socket, failed) : failed;
 }
 
 int zmq_getsockopt(void* socket, int option, void* optval, size_t* optvallen)
@@ -172,11 +176,12 @@ uint32_t zmq_connect_peer(void* socket, const char* addr)
 
 int zmq_disconnect_peer(void* socket, uint32_t routing_id)
 {
-    return with_socket(socket, [&](core::socket& s) {
+    const int failed = with_socket(socket, [&](core::socket& s) {
         const int error = s.disconnect_peer(routing_id);
         s.tell_waiting();
         return error;
     });
+    return unless_inherited(sockets(), socket, failed);
 }
 
 int zmq_join(void* socket, const char* group)

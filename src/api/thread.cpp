@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <memory>
@@ -8,6 +9,7 @@
 
 #if !defined _WIN32
 #include <csignal>
+#include <pthread.h>
 #endif
 
 #include <zmq.h>
@@ -42,13 +44,26 @@ private:
 #endif
 };
 
+/// How many forks have led from the first process to this one.
+std::atomic<unsigned> generation{0};
+
+#if !defined _WIN32
+[[maybe_unused]] const int counted_over_fork =
+    pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
+#endif
+
+struct started_thread {
+    std::thread thread;
+    const unsigned generation = api::generation.load(std::memory_order_relaxed);
+};
+
 /// @throws std::bad_alloc, std::system_error
-std::unique_ptr<std::thread> start(zmq_thread_fn* func, void* arg)
+std::unique_ptr<started_thread> start(zmq_thread_fn* func, void* arg)
 {
-    auto thread = std::make_unique<std::thread>();
+    auto started = std::make_unique<started_thread>();
     const signal_block blocked;
-    *thread = std::thread(func, arg);
-    return thread;
+    started->thread = std::thread(func, arg);
+    return started;
 }
 
 } // namespace
@@ -72,14 +87,19 @@ void* zmq_threadstart(zmq_thread_fn* func, void* arg)
 
 void zmq_threadclose(void* thread)
 {
-    const std::unique_ptr<std::thread> owned(static_cast<std::thread*>(thread));
+    using namespace zlink::api;
+    std::unique_ptr<started_thread> owned(static_cast<started_thread*>(thread));
     if (owned == nullptr) {
         return;
     }
-    if (owned->get_id() == std::this_thread::get_id()) {
+    if (owned->generation != generation.load(std::memory_order_relaxed)) {
+        // A thread of the process that forked this one: there is nothing to wait for, and what
+        // stands for it must not be destroyed as long as it could be waited for.
+        static_cast<void>(owned.release());
+    } else if (owned->thread.get_id() == std::this_thread::get_id()) {
         // A thread that closes itself cannot be waited for; let it run to its end on its own.
-        owned->detach();
+        owned->thread.detach();
     } else {
-        owned->join();
+        owned->thread.join();
     }
 }

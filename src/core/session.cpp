@@ -9,6 +9,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <memory>
+#include <pthread.h>
 #include <utility>
 #include <vector>
 #include <zmq.h>
@@ -381,6 +383,16 @@ namespace {
 // another thread by now.
 using batch_of_thread = base::thread_own<std::weak_ptr<session>>;
 const batch_of_thread keep_batch_of_thread;
+
+// In the child of fork() the connection is that of the parent, which writes the batch itself. The
+// session is not let go either: it was never to end in the child.
+void forget_batch_of_parent() noexcept
+{
+    if (auto* const batch = batch_of_thread::find())
+        std::construct_at(batch);
+}
+[[maybe_unused]] const int forgotten_over_fork =
+    ::pthread_atfork(nullptr, nullptr, forget_batch_of_parent);
 
 } // namespace
 
