@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/sockets_of_parent.hpp"
 #include "transport/scheme.hpp"
 
 #include <cerrno>
@@ -9,8 +10,9 @@
 
 namespace zlink::transport {
 
-/// As `socket.open(protocol, error)`, but programs that the process executes do not inherit the
-/// socket: a listener of Asio's own would stay bound for as long as a child lives.
+/// As `socket.open(protocol, error)`, but programs that the process executes, and processes that it
+/// forks off, do not inherit the socket: a listener of Asio's own would stay bound for as long as a
+/// child lives.
 template <class Socket>
 void open_socket(Socket& socket, const typename Socket::protocol_type& protocol, error_code& error)
 {
@@ -20,6 +22,7 @@ void open_socket(Socket& socket, const typename Socket::protocol_type& protocol,
         error.assign(errno, boost::system::system_category());
         return;
     }
+    base::close_in_children(fd);
     socket.assign(protocol, fd, error);
     if (error)
         ::close(fd);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socket_stream.hpp"
 
+#include "base/sockets_of_parent.hpp"
 #include "transport/open_socket.hpp"
 
 #include <algorithm>
@@ -47,6 +48,7 @@ public:
         cancel();
         const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
         if (own >= 0) {
+            base::close_in_children_too(own, fd);
             error_code error;
             const auto descriptor = std::make_shared<asio::posix::stream_descriptor>(executor_);
             descriptor->assign(own, error);
@@ -264,6 +266,7 @@ public:
         } while (fd < 0 && has_passed(errno));
         if (fd < 0)
             return {system_error(errno)};
+        base::close_in_children(fd);
         generic_socket socket(target);
         error_code error;
         try {
