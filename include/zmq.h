@@ -14,8 +14,13 @@
  * - Every function taking a socket fails with ENOTSOCK if it is NULL, closed or no socket, and,
  *   except for zmq_close, with ETERM once zmq_ctx_shutdown or zmq_ctx_term was called on its
  *   context. Calls that wait are interrupted by signal handlers and then fail with EINTR.
- * - After fork() the child must not touch contexts and sockets of its parent; it may create new
- *   ones.
+ * - After fork() the child may create contexts and pollers of its own. Contexts, sockets and
+ *   pollers of its parent are to the child as if zmq_ctx_shutdown had been called: zmq_close,
+ *   zmq_ctx_term, zmq_ctx_shutdown, zmq_poller_destroy and what else only ends something
+ *   (zmq_unbind, zmq_disconnect, zmq_disconnect_peer, zmq_socket_monitor without an address,
+ *   ZMQ_LINGER, zmq_poller_remove, zmq_poller_remove_fd) return 0 at once, everything else fails
+ *   with ETERM. None of it reaches the parent, whose connections the child does not have.
+ *   Messages, timers and counters belong to the child.
  * - Names under ZMQ_BUILD_DRAFT_API are drafts: the library always exports them, but a program
  *   sees them only if it defines ZMQ_BUILD_DRAFT_API before including this header.
  */

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <atomic>
 #include <cerrno>
 #include <exception>
 #include <memory>
@@ -9,7 +8,6 @@
 
 #if !defined _WIN32
 #include <csignal>
-#include <pthread.h>
 #endif
 
 #include <zmq.h>
@@ -44,26 +42,13 @@ private:
 #endif
 };
 
-/// How many forks have led from the first process to this one.
-std::atomic<unsigned> generation{0};
-
-#if !defined _WIN32
-[[maybe_unused]] const int counted_over_fork =
-    pthread_atfork(nullptr, nullptr, [] { generation.fetch_add(1, std::memory_order_relaxed); });
-#endif
-
-struct started_thread {
-    std::thread thread;
-    const unsigned generation = api::generation.load(std::memory_order_relaxed);
-};
-
 /// @throws std::bad_alloc, std::system_error
-std::unique_ptr<started_thread> start(zmq_thread_fn* func, void* arg)
+std::unique_ptr<std::thread> start(zmq_thread_fn* func, void* arg)
 {
-    auto started = std::make_unique<started_thread>();
+    auto thread = std::make_unique<std::thread>();
     const signal_block blocked;
-    started->thread = std::thread(func, arg);
-    return started;
+    *thread = std::thread(func, arg);
+    return thread;
 }
 
 } // namespace
@@ -87,19 +72,14 @@ void* zmq_threadstart(zmq_thread_fn* func, void* arg)
 
 void zmq_threadclose(void* thread)
 {
-    using namespace zlink::api;
-    std::unique_ptr<started_thread> owned(static_cast<started_thread*>(thread));
+    const std::unique_ptr<std::thread> owned(static_cast<std::thread*>(thread));
     if (owned == nullptr) {
         return;
     }
-    if (owned->generation != generation.load(std::memory_order_relaxed)) {
-        // A thread of the process that forked this one: there is nothing to wait for, and what
-        // stands for it must not be destroyed as long as it could be waited for.
-        static_cast<void>(owned.release());
-    } else if (owned->thread.get_id() == std::this_thread::get_id()) {
+    if (owned->get_id() == std::this_thread::get_id()) {
         // A thread that closes itself cannot be waited for; let it run to its end on its own.
-        owned->thread.detach();
+        owned->detach();
     } else {
-        owned->thread.join();
+        owned->join();
     }
 }
