@@ -53,8 +53,7 @@ void close_all() noexcept
     for (std::size_t first = 0; first < block_count * block_size; first += block_size) {
         block* const kept = blocks[first / block_size].load(std::memory_order_relaxed);
         for (std::size_t index = 0; kept && index < block_size; ++index) {
-            const std::uint64_t inode =
-                kept->inodes[index].load(std::memory_order_relaxed);
+            const std::uint64_t inode = kept->inodes[index].load(std::memory_order_relaxed);
             const int fd = static_cast<int>(first + index);
             if (inode != 0 && socket_inode(fd) == inode)
                 ::close(fd);
