@@ -107,9 +107,8 @@ const std::map<std::string, transport>& transport_names()
 
 const std::map<std::string, mode>& mode_names()
 {
-    static const std::map<std::string, mode> names{{"throughput", mode::throughput},
-                                                   {"latency", mode::latency},
-                                                   {"loaded", mode::loaded}};
+    static const std::map<std::string, mode> names{
+        {"throughput", mode::throughput}, {"latency", mode::latency}, {"loaded", mode::loaded}};
     return names;
 }
 
@@ -166,8 +165,7 @@ const std::vector<dimension>& dimensions_of(pattern value)
     static const std::vector<dimension> of_senders{dimension::threads, dimension::sockets};
     static const std::vector<dimension> of_broker{dimension::clients, dimension::workers,
                                                   dimension::window};
-    static const std::vector<dimension> of_forwarder{dimension::publishers,
-                                                     dimension::subscribers};
+    static const std::vector<dimension> of_forwarder{dimension::publishers, dimension::subscribers};
     switch (value) {
     case pattern::to_many_router:
     case pattern::to_many_push:

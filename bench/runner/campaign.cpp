@@ -139,11 +139,12 @@ run_record run_worker(const settings& chosen, std::vector<std::string> arguments
 
 std::vector<std::string> arguments_for(const cell& what)
 {
-    std::vector<std::string> arguments{
-        fmt::format("--pattern={}", name(what.pattern)),
-        fmt::format("--transport={}", name(what.transport)),
-        fmt::format("--mode={}", name(what.mode)), fmt::format("--size={}", what.size_bytes),
-        fmt::format("--io-threads={}", what.io_threads), fmt::format("--api={}", name(what.api))};
+    std::vector<std::string> arguments{fmt::format("--pattern={}", name(what.pattern)),
+                                       fmt::format("--transport={}", name(what.transport)),
+                                       fmt::format("--mode={}", name(what.mode)),
+                                       fmt::format("--size={}", what.size_bytes),
+                                       fmt::format("--io-threads={}", what.io_threads),
+                                       fmt::format("--api={}", name(what.api))};
     for (const dimension each : dimensions_of(what.pattern)) {
         arguments.push_back(fmt::format("--{}={}", name(each), extent(what, each)));
     }

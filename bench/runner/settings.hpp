@@ -25,9 +25,9 @@ struct settings {
     int timeout_s = 120;
     std::filesystem::path worker;
     std::vector<std::string> worker_arguments; ///< the same for every run
-    double load = 0.5;     ///< loaded mode: share of the highest rate of the first baseline
-    double per_second = 0; ///< loaded mode: this rate instead, if not 0
-    std::string markdown_file;                 ///< empty: not wanted; likewise the others
+    double load = 0.5;         ///< loaded mode: share of the highest rate of the first baseline
+    double per_second = 0;     ///< loaded mode: this rate instead, if not 0
+    std::string markdown_file; ///< empty: not wanted; likewise the others
     std::string csv_file;
     std::string json_file;
 };

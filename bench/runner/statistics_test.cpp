@@ -37,10 +37,9 @@ TEST(statistics, take_the_middle_of_a_spread)
 TEST(statistics, compare_runs_that_are_neighbours)
 {
     cell_record record;
-    record.runs = {run_of(0, 1, R"({"messages_per_s": 10})"),
-                   run_of(1, 1, R"({"messages_per_s": 5})"),
-                   run_of(0, 2, R"({"messages_per_s": 30})"),
-                   run_of(1, 2, R"({"messages_per_s": 10})")};
+    record.runs = {
+        run_of(0, 1, R"({"messages_per_s": 10})"), run_of(1, 1, R"({"messages_per_s": 5})"),
+        run_of(0, 2, R"({"messages_per_s": 30})"), run_of(1, 2, R"({"messages_per_s": 10})")};
     record.runs[3].failure = "lost";
     const auto ratios = ratios_of(record, 1, "messages_per_s");
     ASSERT_TRUE(ratios);

@@ -196,8 +196,8 @@ std::uint64_t& inbox::next_of(std::size_t index, std::uint32_t party)
 void inbox::check(std::size_t index, message_number number)
 {
     std::uint64_t& next = next_of(index, number.party);
-    const bool right = plan_.expected == arrivals::shared ? number.sequence >= next
-                                                          : number.sequence == next;
+    const bool right =
+        plan_.expected == arrivals::shared ? number.sequence >= next : number.sequence == next;
     if (!right) {
         throw failure(fmt::format("socket {}, party {}: message {} arrived where {} was expected",
                                   index, number.party, number.sequence, next));

@@ -78,7 +78,7 @@ private:
     std::vector<bool> met_;           ///< likewise: has a probe come?
     std::size_t missing_ = 0;         ///< false ones of these
     std::function<void()> on_met_;
-    std::uint64_t early_ = 0; ///< poll: messages that came right behind the probes
+    std::uint64_t early_ = 0;       ///< poll: messages that came right behind the probes
     std::size_t turn_ = 0;          ///< the socket whose turn it is
     std::deque<std::size_t> ready_; ///< poll: sockets that may have messages
     int epoll_ = -1;                ///< poll: watches the others

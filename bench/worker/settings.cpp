@@ -64,7 +64,8 @@ std::string contradiction_of_many(const settings& chosen)
     }
     const auto window = static_cast<std::uint64_t>(extent(what, dimension::window));
     if (window > max_requests_under_way(chosen.hwm)) {
-        return "ROUTER may drop replies if the window is larger than a quarter of the high-water mark";
+        return "ROUTER may drop replies if the window is larger than a quarter of the high-water "
+               "mark";
     }
     const bool several_receivers = what.pattern == pattern::to_many_router ||
                                    what.pattern == pattern::to_many_pub ||

@@ -63,8 +63,8 @@ TEST(HandleTable, knows_no_address_that_it_has_not_given)
     constexpr std::ptrdiff_t far = std::ptrdiff_t{1} << 40; // the same low bits
     for (const std::ptrdiff_t distance : {std::ptrdiff_t{1}, std::ptrdiff_t{16},
                                           std::ptrdiff_t{1} << 14, std::ptrdiff_t{1} << 18, far}) {
-        const auto made_up = reinterpret_cast<std::uintptr_t>(bytes) +
-                             static_cast<std::uintptr_t>(distance);
+        const auto made_up =
+            reinterpret_cast<std::uintptr_t>(bytes) + static_cast<std::uintptr_t>(distance);
         EXPECT_EQ(nullptr, table->get(reinterpret_cast<void*>(made_up))) << distance;
     }
     EXPECT_NE(nullptr, table->get(handle));
@@ -83,8 +83,8 @@ TEST(HandleAddresses, make_way_for_other_mappings)
     auto* below = static_cast<std::byte*>(addresses.at(first, 0));
     for (std::size_t i = 0; i < 2 * ranges; ++i) {
         below -= range_bytes;
-        in_the_way.push_back(::mmap(below, range_bytes, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        in_the_way.push_back(
+            ::mmap(below, range_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
         ASSERT_NE(MAP_FAILED, in_the_way.back());
         std::memset(in_the_way.back(), 1, range_bytes);
     }

@@ -71,8 +71,8 @@ int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* 
             return *done;
         kept_sockets kept; // others may close them meanwhile
         int ready = 0;
-        const int error = wait_for_items({items, static_cast<std::size_t>(nitems)}, timeout, mask,
-                                         kept, ready);
+        const int error =
+            wait_for_items({items, static_cast<std::size_t>(nitems)}, timeout, mask, kept, ready);
         kept.clear();
         return error ? fail(error) : ready; // only now: what was kept may end and change errno
     } catch (...) {

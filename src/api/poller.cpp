@@ -14,9 +14,9 @@ constexpr int no_descriptor = -1;
 constexpr short all_events = ZMQ_POLLIN | ZMQ_POLLOUT | ZMQ_POLLERR | ZMQ_POLLPRI;
 
 /// The sockets and descriptors of a zmq_poller, in the order of registration. While sockets that
-/// many threads use are among them, it has a descriptor, from when it is asked for: that is readable
-/// while one of these may be ready, and is made unreadable by wait().
-/// Thread safety: one thread at a time.
+/// many threads use are among them, it has a descriptor, from when it is asked for: that is
+/// readable while one of these may be ready, and is made unreadable by wait(). Thread safety: one
+/// thread at a time.
 class poller {
 public:
     poller() = default;
@@ -223,9 +223,8 @@ int unless_registered(int error, const void* socket) noexcept
 template <class Body>
 int with_poller_of_socket(const void* poller, const void* socket, Body body) noexcept
 {
-    return with_poller(poller, [&](auto& p) {
-        return sockets().get(socket) ? body(p) : no_socket(socket);
-    });
+    return with_poller(
+        poller, [&](auto& p) { return sockets().get(socket) ? body(p) : no_socket(socket); });
 }
 
 } // namespace
@@ -263,15 +262,14 @@ int zmq_poller_size(void* poller)
 
 int zmq_poller_add(void* poller, void* socket, void* user_data, short events)
 {
-    return with_poller_of_socket(poller, socket, [&](auto& p) {
-        return p.add(socket, no_descriptor, user_data, events);
-    });
+    return with_poller_of_socket(
+        poller, socket, [&](auto& p) { return p.add(socket, no_descriptor, user_data, events); });
 }
 
 int zmq_poller_modify(void* poller, void* socket, short events)
 {
-    return with_poller_of_socket(
-        poller, socket, [&](auto& p) { return p.modify(socket, no_descriptor, events); });
+    return with_poller_of_socket(poller, socket,
+                                 [&](auto& p) { return p.modify(socket, no_descriptor, events); });
 }
 
 int zmq_poller_remove(void* poller, void* socket)

@@ -124,8 +124,8 @@ int zmq_connect(void* socket, const char* addr)
 
 int zmq_unbind(void* socket, const char* addr)
 {
-    const int failed = on_endpoint(
-        socket, addr, [](core::socket& s, const char* text) { return s.unbind(text); });
+    const int failed =
+        on_endpoint(socket, addr, [](core::socket& s, const char* text) { return s.unbind(text); });
     return unless_inherited(sockets(), socket, failed);
 }
 

@@ -10,8 +10,8 @@
 
 namespace zlink::base {
 
-/// Descriptors for threads that wait in poll(2), lent to one at a time. Some are kept, so that mostly
-/// none has to be opened, and a thread can have one when the process has no more to open.
+/// Descriptors for threads that wait in poll(2), lent to one at a time. Some are kept, so that
+/// mostly none has to be opened, and a thread can have one when the process has no more to open.
 /// Thread safety: any thread.
 class alarm_reserve {
 public:

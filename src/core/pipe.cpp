@@ -85,7 +85,7 @@ bool pipe_end::write_any(const frame& part) noexcept
         return true;
     if (deferred_ && deferred_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
         flush(); // rather than begin one more packet with the end of this message
-    const std::size_t copied_below = !part.owner                     ? own_memory_bytes
+    const std::size_t copied_below = !part.owner                      ? own_memory_bytes
                                      : is_inproc && part.user_owned() ? small_user_body_bytes
                                                                       : small_body_bytes;
     const bool inlined = part.size < copied_below && !(part.owner && keeps_waiting(part));

@@ -726,10 +726,10 @@ void session::send_ping()
     heartbeat_.ping_sent();
     std::vector<std::byte> ping;
     if (!out_->control_waits()) { // else a PING for each interval would only pile up
-        engine::append_traffic_command(
-            ping, {engine::traffic_command_kind::ping,
-                   {},
-                   static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
+        engine::append_traffic_command(ping,
+                                       {engine::traffic_command_kind::ping,
+                                        {},
+                                        static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
         handle(out_->send_control(ping));
     }
     if (is_first)

@@ -404,7 +404,7 @@ private:
     const bool fenced_ = base::has_heavy_fence();
     std::atomic<bool> closing_{false}; ///< one of the two has begun to close it
     std::shared_ptr<void> owner_;      ///< once it was left
-    socket_gate* gate_ = nullptr; ///< of a thread-safe type
+    socket_gate* gate_ = nullptr;      ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;
     bool more_ = false;
 
@@ -432,7 +432,7 @@ private:
     std::vector<std::shared_ptr<pipe_end>> dropped_; ///< perhaps closed already
 
     struct bound_endpoint {
-        std::string endpoint; ///< wildcards resolved
+        std::string endpoint;                ///< wildcards resolved
         std::shared_ptr<listener> listening; ///< null for inproc
     };
     struct connected_endpoint {

@@ -73,8 +73,8 @@ int wait_set::sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& 
     const bool by_habit = !with_descriptors_ && gates_.empty();
     if (!by_habit && leave_reading())
         return 0;
-    const auto woken = with_descriptors_ ? sleep_on_descriptors(until, polled, mask)
-                                         : sleep_on_waiter(until);
+    const auto woken =
+        with_descriptors_ ? sleep_on_descriptors(until, polled, mask) : sleep_on_waiter(until);
     if (woken == base::wait_result::interrupted)
         return with_descriptors_ ? errno : EINTR;
     timed_out = woken == base::wait_result::timeout;

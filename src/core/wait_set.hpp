@@ -45,7 +45,8 @@ public:
               const sigset_t* mask = nullptr);
 
 private:
-    /// What gates signal: the waiter, or the alarm alone, if there is one that serves for all sleeps.
+    /// What gates signal: the waiter, or the alarm alone, if there is one that serves for all
+    /// sleeps.
     class gate_bell final : public base::wakeup {
     public:
         explicit gate_bell(base::waiter& sleeper) : sleeper_(sleeper) {}

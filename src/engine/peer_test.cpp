@@ -38,8 +38,7 @@ TEST(peer, announces_type_identity_and_sorted_properties)
 
 TEST(peer, a_routing_id_is_announced_by_some_types_only)
 {
-    EXPECT_EQ(announced({socket_types::rep, "ID1", {}}),
-              "0b536f636b65742d5479706500000003524550");
+    EXPECT_EQ(announced({socket_types::rep, "ID1", {}}), "0b536f636b65742d5479706500000003524550");
     EXPECT_EQ(announced({socket_types::req, "", {}}),
               "0b536f636b65742d5479706500000003524551084964656e7469747900000000");
 }

@@ -26,7 +26,8 @@ struct options {
     int busy_poll_us = 0;       ///< SO_BUSY_POLL; 0 = the operating system's
     bool ipv6 = false;
     std::string bind_to_device;
-    /// "host:port" of a SOCKS5 proxy to connect through, perhaps after "source:port;"; empty = none.
+    /// "host:port" of a SOCKS5 proxy to connect through, perhaps after "source:port;"; empty =
+    /// none.
     std::string socks_proxy;
     std::string socks_username;
     std::string socks_password;

@@ -156,8 +156,7 @@ TEST(Accepting, takes_one_after_the_other_until_there_is_nobody)
     const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
     ASSERT_FALSE(failed);
     EXPECT_EQ(boost::asio::error::would_block, listening->accept(io).error);
-    const std::string address =
-        listening->endpoint().substr(std::string_view("tcp://").size());
+    const std::string address = listening->endpoint().substr(std::string_view("tcp://").size());
     constexpr std::size_t callers = 3;
     std::vector<std::unique_ptr<stream>> connected;
     for (std::size_t caller = 0; caller < callers; ++caller)

@@ -41,17 +41,15 @@ int call(const raw_peer& from, const std::string& endpoint)
         sockaddr_in address{};
         address.sin_family = AF_INET;
         address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-        address.sin_port = htons(
-            static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
-        result =
-            ::connect(from.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        address.sin_port =
+            htons(static_cast<std::uint16_t>(std::stoi(endpoint.substr(endpoint.rfind(':') + 1))));
+        result = ::connect(from.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     } else {
         const std::string path = endpoint.substr(endpoint.find('/') + 2);
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         std::memcpy(address.sun_path, path.data(), path.size());
-        result =
-            ::connect(from.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+        result = ::connect(from.fd(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
     }
     return result == 0 || errno == EINPROGRESS ? 0 : errno;
 }

@@ -117,14 +117,22 @@ enum class situation {
 const char* name_of(situation which)
 {
     switch (which) {
-    case situation::bound: return "bound";
-    case situation::connecting: return "connecting";
-    case situation::in_traffic: return "in_traffic";
-    case situation::monitored: return "monitored";
-    case situation::polled: return "polled";
-    case situation::shared: return "shared";
-    case situation::blocked: return "blocked";
-    case situation::datagrams: return "datagrams";
+    case situation::bound:
+        return "bound";
+    case situation::connecting:
+        return "connecting";
+    case situation::in_traffic:
+        return "in_traffic";
+    case situation::monitored:
+        return "monitored";
+    case situation::polled:
+        return "polled";
+    case situation::shared:
+        return "shared";
+    case situation::blocked:
+        return "blocked";
+    case situation::datagrams:
+        return "datagrams";
     }
     return "?";
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ZMQ_MAXMSGSIZE limits the parts of messages, and nothing else. A part above it ends the connection,
-// which is made again by the rules of the side that has made it.
+// ZMQ_MAXMSGSIZE limits the parts of messages, and nothing else. A part above it ends the
+// connection, which is made again by the rules of the side that has made it.
 #include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
 #include "support/zmtp.hpp"
@@ -33,10 +33,10 @@ TEST_P(MaxMessageSize, does_not_limit_the_handshake)
 {
     for (const std::int64_t limit : {0, 1, 16, 40}) {
         const std::string largest(static_cast<std::size_t>(limit), 'x');
-        auto [pull, push, address] =
-            link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH,
-                 [&](test_socket& socket) { limit_messages(socket, limit); },
-                 [](test_socket& socket) { limit_messages(socket, 0); });
+        auto [pull, push, address] = link(
+            context_, GetParam(), ZMQ_PULL, ZMQ_PUSH,
+            [&](test_socket& socket) { limit_messages(socket, limit); },
+            [](test_socket& socket) { limit_messages(socket, 0); });
         for (int index = 0; index < 10; ++index) {
             push.send(largest);
             ASSERT_EQ(largest, pull.recv());
@@ -47,10 +47,10 @@ TEST_P(MaxMessageSize, does_not_limit_the_handshake)
 TEST_P(MaxMessageSize, limits_no_routing_id)
 {
     const std::string id(255, 'i');
-    auto [router, dealer, address] =
-        link(context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER,
-             [](test_socket& socket) { limit_messages(socket, 1); },
-             [&](test_socket& socket) { socket.set(ZMQ_ROUTING_ID, id); });
+    auto [router, dealer, address] = link(
+        context_, GetParam(), ZMQ_ROUTER, ZMQ_DEALER,
+        [](test_socket& socket) { limit_messages(socket, 1); },
+        [&](test_socket& socket) { socket.set(ZMQ_ROUTING_ID, id); });
     dealer.send("x");
     EXPECT_EQ((parts{id, "x"}), router.recv_parts());
     router.send_parts({id, "a longer answer"});
@@ -60,10 +60,10 @@ TEST_P(MaxMessageSize, limits_no_routing_id)
 TEST_P(MaxMessageSize, limits_no_subscription)
 {
     const std::string topic(300, 't');
-    auto [xpub, sub, address] =
-        link(context_, GetParam(), ZMQ_XPUB, ZMQ_SUB,
-             [](test_socket& socket) { limit_messages(socket, 1); },
-             [&](test_socket& socket) { socket.set(ZMQ_SUBSCRIBE, topic); });
+    auto [xpub, sub, address] = link(
+        context_, GetParam(), ZMQ_XPUB, ZMQ_SUB,
+        [](test_socket& socket) { limit_messages(socket, 1); },
+        [&](test_socket& socket) { socket.set(ZMQ_SUBSCRIBE, topic); });
     EXPECT_EQ('\1' + topic, xpub.recv());
     xpub.send(topic + " and more");
     EXPECT_EQ(topic + " and more", sub.recv());
@@ -109,11 +109,11 @@ TEST_P(AboveMaxMessageSize, a_message_is_lost_and_those_sent_on_the_next_connect
 
 TEST_P(AboveMaxMessageSize, the_side_that_receives_connects_again)
 {
-    auto [push, pull, address] = link(context_, GetParam(), ZMQ_PUSH, ZMQ_PULL, {},
-                                      [](test_socket& socket) {
-                                          limit(socket);
-                                          reconnect_fast(socket);
-                                      });
+    auto [push, pull, address] =
+        link(context_, GetParam(), ZMQ_PUSH, ZMQ_PULL, {}, [](test_socket& socket) {
+            limit(socket);
+            reconnect_fast(socket);
+        });
     listening_post post(context_, pull);
     for (int round = 0; round < 5; ++round) {
         expect_all(push, pull, "before ");

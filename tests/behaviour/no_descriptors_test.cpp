@@ -155,9 +155,9 @@ TEST_P(NoDescriptorLeft, ppoll_lets_a_signal_in)
 {
     static volatile std::sig_atomic_t handled;
     handled = 0;
-    struct sigaction action{};
+    struct sigaction action {};
     action.sa_handler = [](int) { handled = 1; };
-    struct sigaction before{};
+    struct sigaction before {};
     ASSERT_EQ(0, ::sigaction(SIGUSR1, &action, &before));
     waited_for all(context_, GetParam());
     sigset_t blocked;
@@ -185,8 +185,8 @@ TEST_P(NoDescriptorLeft, poll_hears_of_thread_safe_sockets_too)
                    {{ZMQ_SERVER, ZMQ_CLIENT}, {ZMQ_PULL, ZMQ_PUSH}, {ZMQ_GATHER, ZMQ_SCATTER}});
     waited_for others(context_, GetParam(), {{ZMQ_SERVER, ZMQ_CLIENT}, {ZMQ_PULL, ZMQ_PUSH}});
     const no_descriptors none;
-    auto beside = std::async(std::launch::async,
-                             [&] { others.exchange([&] { return others.poll(); }); });
+    auto beside =
+        std::async(std::launch::async, [&] { others.exchange([&] { return others.poll(); }); });
     all.exchange([&] { return all.poll(); });
     beside.get();
 }
@@ -233,9 +233,9 @@ TEST_P(NoDescriptorLeft, a_proxy_joins_sockets_of_both_kinds)
     }
 }
 
-/// A dialogue in which either side waits so often that it asks to read its connection by itself, and
-/// so long now and then that it falls asleep. The answers must not be late as a rule then: the I/O
-/// thread takes a connection that nobody reads back before long.
+/// A dialogue in which either side waits so often that it asks to read its connection by itself,
+/// and so long now and then that it falls asleep. The answers must not be late as a rule then: the
+/// I/O thread takes a connection that nobody reads back before long.
 void converse(connected_pair& pair, const std::function<void(test_socket&)>& wait)
 {
     constexpr int questions = 2000;
@@ -253,7 +253,8 @@ void converse(connected_pair& pair, const std::function<void(test_socket&)>& wai
     for (int i = 1; i <= questions; ++i) {
         const bool after_break = i % questions_in_a_row == 0;
         if (after_break)
-            wait_until([] { return false; }, 2ms); // what the other one does meanwhile cannot be seen
+            wait_until([] { return false; },
+                       2ms); // what the other one does meanwhile cannot be seen
         const std::string question = std::to_string(i);
         const stopwatch clock;
         pair.peer.send(question);

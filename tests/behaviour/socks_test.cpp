@@ -274,8 +274,8 @@ TEST_F(Socks, the_proxy_is_connected_to_from_the_given_source)
 TEST_F(Socks, a_source_that_is_none_is_tried_for_ever)
 {
     const proxy via({manner::serve});
-    for (const char* source : {"", "127.0.0.1", "x", "x:0", "localhost:0", "[::1]:0", "192.0.2.99:0",
-                               "127.0.0.1:0;127.0.0.1:0"}) {
+    for (const char* source : {"", "127.0.0.1", "x", "x:0", "localhost:0", "[::1]:0",
+                               "192.0.2.99:0", "127.0.0.1:0;127.0.0.1:0"}) {
         test_socket from(context_, ZMQ_DEALER);
         from.set(ZMQ_RECONNECT_IVL, 5);
         from.set(ZMQ_SOCKS_PROXY, source + (";" + via.address()));

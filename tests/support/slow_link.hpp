@@ -11,10 +11,9 @@
 
 namespace zlink::test {
 
-/// One connection to an endpoint by way of a relay that passes on so many bytes each second, evenly;
-/// what comes back it passes on at once. It holds little itself, so that the rest stays with who
-/// sends.
-/// Thread safety: works in a thread of its own; freeze() and passed() in any.
+/// One connection to an endpoint by way of a relay that passes on so many bytes each second,
+/// evenly; what comes back it passes on at once. It holds little itself, so that the rest stays
+/// with who sends. Thread safety: works in a thread of its own; freeze() and passed() in any.
 class slow_link {
 public:
     slow_link(transport kind, std::string target, double bytes_per_second);

@@ -81,10 +81,9 @@ inline double steady_rate_of_publisher(int type, int rate)
     details::tune_in(publisher, healthy);
     raw_peer peer(address);
     zmtp::shake_hands(peer, in_groups ? "DISH" : "SUB");
-    const flooder hostile(std::move(peer),
-                          in_groups
-                              ? zmtp::command("JOIN", "group") + zmtp::command("LEAVE", "group")
-                              : zmtp::command("SUBSCRIBE", "topic"));
+    const flooder hostile(std::move(peer), in_groups ? zmtp::command("JOIN", "group") +
+                                                           zmtp::command("LEAVE", "group")
+                                                     : zmtp::command("SUBSCRIBE", "topic"));
     return details::measure(publisher, healthy, rate);
 }
 

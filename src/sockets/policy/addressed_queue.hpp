@@ -122,7 +122,7 @@ private:
     core::pattern_host& host_;
     fair_queue in_;
     std::size_t ending_ = 0; ///< pipes whose last_messages are counted
-    bool& id_given_; ///< the part that comes next is one of the message itself
+    bool& id_given_;         ///< the part that comes next is one of the message itself
 };
 
 } // namespace zlink::sockets

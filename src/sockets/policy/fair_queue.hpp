@@ -113,10 +113,7 @@ public:
         return bound.parts_left != 0 || end_call();
     }
     /// One part more was popped that nobody gets. False as in skip_message().
-    bool count_discarded(discard_bound& bound)
-    {
-        return --bound.parts_left != 0 || end_call();
-    }
+    bool count_discarded(discard_bound& bound) { return --bound.parts_left != 0 || end_call(); }
 
     /// Does another part follow the one peeked last?
     bool more() const noexcept { return more_; }
