@@ -24,16 +24,27 @@ public:
     void begin_mail() noexcept
     {
         const auto now = std::chrono::steady_clock::now();
-        const auto passed = std::chrono::duration_cast<std::chrono::microseconds>(now - last_);
-        last_ = now;
-        const auto all = std::clamp(static_cast<std::size_t>(passed.count()), fewest, most);
+        const std::chrono::duration<double, std::micro> between = now - read_until_;
+        double units = between.count();
+        // Where reading takes longer than expected, it must not earn itself more of it.
+        const std::chrono::duration<double, std::micro> spent = read_until_ - begun_;
+        if (unfinished_ != 0 && spent.count() > 0)
+            units = std::min(units, static_cast<double>(share_ * unfinished_) * between.count() /
+                                        (8 * spent.count()));
+        begun_ = read_until_ = now;
+        const auto all = static_cast<std::size_t>(
+            std::clamp(units, static_cast<double>(fewest), static_cast<double>(most)));
         share_ = std::max<std::size_t>(all / std::max<std::size_t>(unfinished_, 1), 1);
         unfinished_ = 0;
     }
     /// What each pipe may use up of it: see cost_of().
     std::size_t of_a_pipe() const noexcept { return share_; }
     /// A pipe has used up its share, and more is there.
-    void note_unfinished() noexcept { ++unfinished_; }
+    void note_unfinished() noexcept
+    {
+        ++unfinished_;
+        read_until_ = std::chrono::steady_clock::now();
+    }
 
     /// In units of some 0.1 us.
     static std::size_t cost_of(const core::frame& part) noexcept
@@ -46,7 +57,8 @@ private:
     static constexpr std::size_t fewest = 16;
     static constexpr std::size_t most = 50'000; ///< some ms
 
-    std::chrono::steady_clock::time_point last_{};
+    std::chrono::steady_clock::time_point begun_{};      ///< the last look
+    std::chrono::steady_clock::time_point read_until_{}; ///< in it, as far as is known
     std::size_t share_ = most;
     std::size_t unfinished_ = 0; ///< pipes of this look
 };
