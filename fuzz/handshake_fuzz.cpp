@@ -53,7 +53,7 @@ void check_bounds(const handshake& subject)
 
 outcome run(int socket_type, std::span<const std::byte> bytes, std::size_t piece_bytes)
 {
-    handshake subject({socket_type, "id", -1, {{"X-Key", "value"}}});
+    handshake subject({socket_type, "id", {{"X-Key", "value"}}});
     subject.start();
     outcome result;
     while (result.taken < bytes.size()) {
