@@ -381,7 +381,7 @@ inbound_error inbound::walk_frames()
         const decoded found = Codec::decode(at, have_, header);
         if (found == decoded::incomplete)
             break;
-        if (found == decoded::no_frame)
+        if (found == decoded::no_frame || header.body_bytes > zmtp3::max_body_bytes)
             return inbound_error::no_frame;
         const bool command = Codec::has_commands && (header.flags & zmtp3::flag_command) != 0;
         if (header.body_bytes > (command ? max_command_bytes_ : max_message_bytes_))
