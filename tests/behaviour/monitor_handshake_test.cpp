@@ -168,14 +168,14 @@ TEST_P(MonitorHandshake, a_reason_beyond_its_command_is_malformed)
                    ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR);
 }
 
-TEST_P(MonitorHandshake, a_frame_above_the_limit_disconnects_for_ever)
+TEST_P(MonitorHandshake, a_frame_above_the_limit_is_told_as_a_lost_connection)
 {
     connect_raw([](test_socket& socket) { limit_messages(socket, 100); });
     zmtp::shake_hands(peer_, "ROUTER");
     post_->expect(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
     peer_.send(zmtp::frame(std::string(101, 'x')));
     EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
-    EXPECT_TRUE(post_->quiet());
+    post_->expect(ZMQ_EVENT_CONNECT_RETRIED);
 }
 
 TEST_P(MonitorHandshake, silence_is_told_as_a_lost_connection)
@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(
         with_command("a_value_beyond_the_end", zmtp::ready("ROUTER", "\1X\0\0\0\2x"s)),
         with_command("a_type_that_does_not_fit", zmtp::ready("PUB")),
         with_command("a_large_command",
-                     zmtp::ready("ROUTER", zmtp::property("X", std::string(100, 'x')))),
+                     zmtp::ready("ROUTER", zmtp::property("X", std::string(70'000, 'x')))),
         refused_opening{
             "zmtp_2_0_with_a_domain", {zmtp::greeting().substr(0, 10) + "\1\6\0\0"s}, "domain"},
         refused_opening{"zmtp_1_0_with_a_domain", {"\1\0\4\0abc\4\0def"s}, "domain"}),
