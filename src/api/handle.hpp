@@ -37,6 +37,18 @@ inline constexpr std::size_t handle_limit = std::size_t{1} << 16;
 template <class Object, class Gate = std::monostate, class Owner = Object>
 class handle_table {
 public:
+    handle_table() noexcept = default;
+    ~handle_table()
+    {
+        for (const std::atomic<slot*>& block : blocks_) {
+            const std::unique_ptr<slot[]> slots(block.load(std::memory_order_relaxed));
+            for (std::uint32_t index = 0; slots && index < block_slots; ++index)
+                std::unique_ptr<Gate>(slots[index].gate.load(std::memory_order_relaxed));
+        }
+    }
+    handle_table(const handle_table&) = delete;
+    handle_table& operator=(const handle_table&) = delete;
+
     /// Null if the table is full or memory is exhausted (`object` is not kept then).
     void* add(std::shared_ptr<Object> object) noexcept
     {
