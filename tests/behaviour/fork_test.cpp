@@ -28,8 +28,8 @@
 namespace zlink::test {
 namespace {
 
-// The thread sanitizer ends a child that starts threads, and the leak check that comes with the
-// address sanitizer misses the threads that a child does not have.
+// The thread sanitizer ends a child that starts threads, and waits for those of the parent; the
+// leak check that comes with the address sanitizer misses the threads that a child does not have.
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
 constexpr bool child_is_checked = false;
 #else
@@ -637,7 +637,8 @@ TEST(Forked, a_child_reads_messages_runs_timers_and_ends_threads_of_its_parent)
         },
         &ended);
     EXPECT_EQ(0, child_process([&] {
-                     zmq_threadclose(thread);
+                     if (!child_is_checked)
+                         zmq_threadclose(thread);
                      if (message.body() != std::string(100'000, 'x'))
                          return 1;
                      if (zmq_msg_close(message) != 0 || zmq_msg_init(message) != 0)

@@ -67,7 +67,7 @@ TEST_P(HostileCosts, subscriptions_between_the_parts_of_a_message)
 
 TEST_P(HostileCosts, leaving_many_groups)
 {
-    constexpr int count = is_sanitized ? 60'000 : 300'000;
+    constexpr int count = is_sanitized ? 20'000 : 300'000;
     test_context context;
     test_socket radio(context, ZMQ_RADIO);
     const raw_peer peer = join(radio, "DISH");
