@@ -50,7 +50,9 @@ public:
                 discard_bound bound;
                 in_.skip_message(bound); // a reply that is given up
             }
-            if (const int error = send_envelope())
+            core::frame late;
+            const bool any_late = in_.peek(late) != nullptr;
+            if (const int error = send_envelope(any_late))
                 return error;
         }
         const int error = out_.send(part);
@@ -113,7 +115,8 @@ public:
 private:
     enum class state : std::uint8_t { idle, sending, waiting, receiving };
 
-    int send_envelope()
+    // `any_late`: something has come that cannot be an answer to this.
+    int send_envelope(bool any_late)
     {
         asked_ = nullptr;
         numbered_ = correlate_;
@@ -125,8 +128,9 @@ private:
                 return error;
         }
         const int error = out_.send(core::frame_of({}, true), &asked_);
-        if (asked_)
-            answers_from_ = asked_->messages_come(); // the request is not on its way yet
+        // The request is not on its way yet. Mostly there is nothing, which costs no look at what the
+        // peer counts.
+        answers_from_ = asked_ && any_late ? asked_->messages_come() : 0;
         return error;
     }
 
