@@ -60,13 +60,13 @@ datagram_session::datagram_session(runtime::io_thread& thread, std::shared_ptr<s
 std::shared_ptr<pipe_end> datagram_session::make_pipe()
 {
     const auto channels = std::make_shared<channel_pair>();
-    socket_end_ = std::make_shared<pipe_end>(channels, true, link_->box);
+    socket_end_ = make_pipe_end(channels, true, link_->box);
     socket_end_->set_other_end(shared_from_this());
     socket_end_->connected_side = role_ == endpoint_role::connected;
     socket_end_->endpoint = socket_->endpoint();
     socket_end_->takes_all_groups =
         role_ == endpoint_role::connected && head_ == datagram_head::group;
-    end_ = std::make_shared<pipe_end>(channels, false, nullptr);
+    end_ = make_pipe_end(channels, false, nullptr);
     end_->set_other_end(socket_end_);
     return socket_end_;
 }

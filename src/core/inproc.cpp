@@ -75,8 +75,8 @@ void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
 std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, const party& connector)
 {
     auto channels = std::make_shared<channel_pair>();
-    auto near = std::make_shared<pipe_end>(channels, true, connector.link->box);
-    auto far = std::make_shared<pipe_end>(channels, false, nullptr);
+    auto near = make_pipe_end(channels, true, connector.link->box);
+    auto far = make_pipe_end(channels, false, nullptr);
     near->set_other_end(far);
     far->set_other_end(near);
     near->set_conflation(conflates_sending(*connector.options),

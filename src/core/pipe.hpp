@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/flow.hpp"
+#include "base/line_allocator.hpp"
 #include "base/mailbox.hpp"
 #include "base/reading_pace.hpp"
 #include "base/short_bytes.hpp"
@@ -21,6 +22,7 @@
 #include <span>
 #include <string>
 #include <sys/uio.h>
+#include <utility>
 
 namespace zlink::core {
 
@@ -482,5 +484,14 @@ private:
 
     std::unique_ptr<base::reading_pace> pace_; ///< if the writer is a thread of the application
 };
+
+/// A pipe end as pipe_end() makes it. The other end posts it as mail, which counts a reference: where
+/// that lies must not be left to chance.
+inline std::shared_ptr<pipe_end> make_pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
+                                               std::shared_ptr<base::mailbox> box)
+{
+    return std::allocate_shared<pipe_end>(base::line_allocator<pipe_end>(), std::move(channels),
+                                          side_a, std::move(box));
+}
 
 } // namespace zlink::core

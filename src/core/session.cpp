@@ -87,7 +87,7 @@ session::~session() = default;
 std::shared_ptr<pipe_end> session::make_pipe()
 {
     channels_ = std::make_shared<channel_pair>();
-    socket_end_ = std::make_shared<pipe_end>(channels_, true, link_->box);
+    socket_end_ = make_pipe_end(channels_, true, link_->box);
     socket_end_->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
     if (is_raw())
         socket_end_->write_plain_bytes();
