@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/poll.hpp"
 #include "api/objects.hpp"
+#include "core/burst.hpp"
 
 #include <csignal>
 #include <memory>
@@ -37,7 +38,11 @@ std::optional<int> look_first(zmq_pollitem_t* items, int nitems, bool only_once)
         items[i].revents = static_cast<short>(items[i].events & events);
         ready += items[i].revents != 0;
     }
-    return ready || only_once ? std::optional(ready) : std::nullopt;
+    if (!ready && !only_once)
+        return {};
+    if (!ready)
+        zlink::core::burst::end_of_this_thread(); // what it asks for may answer that
+    return ready;
 }
 
 using kept_sockets = std::vector<std::shared_ptr<socket_object>>;

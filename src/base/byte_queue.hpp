@@ -177,9 +177,11 @@ public:
     /// and its next commit_on_duty() will tell it. Needs has_heavy_fence().
     void recall() noexcept
     {
-        recalled_.store(true, std::memory_order_relaxed);
+        announce_recall();
         heavy_fence();
     }
+    /// The first half of recall(), for who calls heavy_fence() for several queues.
+    void announce_recall() noexcept { recalled_.store(true, std::memory_order_relaxed); }
     /// Messages published so far (may run ahead of the position by the newest commits).
     std::uint64_t published_messages() const noexcept
     {

@@ -190,6 +190,14 @@ void pipe_end::flush() noexcept
     heed(other_ ? other_->on_flush() : wake_result{});
 }
 
+void pipe_end::flush_or_look() noexcept
+{
+    if (deferred_bytes_ >= flush_bytes || !other_)
+        return flush();
+    look_at_bytes_ = std::min(deferred_bytes_ + look_bytes, flush_bytes);
+    other_->on_look();
+}
+
 bool pipe_end::flush_for_room() noexcept
 {
     flush();

@@ -39,6 +39,8 @@ public:
         bool deferred = false;    ///< the caller shall batch: call on_flush() when a batch is full
         bool handed_over = false; ///< others write it; the caller may call on_flush() for room
         bool has_room = false;    ///< the caller waits for room, and there is some now
+        /// Deferred, and there are others: call on_look() when more has come together.
+        bool is_looked_after = false;
     };
 
     virtual ~pipe_peer() = default;
@@ -46,6 +48,8 @@ public:
     virtual wake_result on_readable() noexcept = 0;
     /// A batch is full, or there is no room for more.
     virtual wake_result on_flush() noexcept { return {}; }
+    /// A batch grows: is it time to write this one and others?
+    virtual void on_look() noexcept {}
     /// A large message is going to be committed while others see to what was committed before.
     virtual wake_result on_backlog() noexcept { return {}; }
     /// What is there is all for now: the caller is going to sleep.
@@ -358,6 +362,8 @@ private:
     static constexpr std::size_t packet_bytes = 65'483;
     // A batch of the sending thread: with a small message more it still fits in a packet.
     static constexpr std::size_t flush_bytes = 62 * 1024;
+    // Of one batch of several: so much more, and it is time to look at the clock.
+    static constexpr std::size_t look_bytes = 4 * 1024;
 
     static std::uint8_t part_flags(std::uint8_t header_flags) noexcept
     {
@@ -419,16 +425,18 @@ private:
         out_->flow.add_sent(1);
         if (deferred_ ? out_->queue.commit_on_duty(1) : out_->queue.commit(1)) [[unlikely]]
             tell_readable();
-        else if (deferred_ && deferred_bytes_ >= flush_bytes) [[unlikely]]
-            flush();
+        else if (deferred_ && deferred_bytes_ >= look_at_bytes_) [[unlikely]]
+            flush_or_look();
         return true;
     }
     void tell_readable() noexcept;
     void flush() noexcept;
+    void flush_or_look() noexcept;
     void say_farewell() noexcept;
     void heed(wake_result result) noexcept
     {
         deferred_bytes_ = 0;
+        look_at_bytes_ = result.is_looked_after ? look_bytes : flush_bytes;
         deferred_ = result.deferred;
         handed_over_ = result.handed_over;
         if (result.has_room)
@@ -459,6 +467,7 @@ private:
     bool deferred_ = false;       ///< this end has to flush what it commits, see wake_result
     bool handed_over_ = false;    ///< another thread writes it, see wake_result
     std::size_t deferred_bytes_ = 0;
+    std::size_t look_at_bytes_ = flush_bytes; ///< see flush_or_look()
     bool in_message_ = false; ///< a part with flag_more was written last
     bool other_closed_ = false;
     bool other_gone_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/poll.hpp"
 
+#include "core/burst.hpp"
+
 #include <cerrno>
 #include <utility>
 #include <zmq.h>
@@ -70,6 +72,8 @@ int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
         std::uint32_t mail = 0;
         if (const int error = check_sockets(ready, mail))
             return error;
+        if (!ready && timed_out)
+            burst::end_of_this_thread();
         if (ready || timed_out)
             return 0;
         if (mail) { // a later item may have taken the news for an earlier one of the same socket

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/session.hpp"
 
-#include "base/thread_own.hpp"
 #include "core/conflation.hpp"
 #include "core/notices.hpp"
 #include "engine/socket_types.hpp"
@@ -9,8 +8,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <memory>
-#include <pthread.h>
 #include <utility>
 #include <vector>
 #include <zmq.h>
@@ -54,7 +51,6 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       in_(options_),
       was_accepted_(was_accepted),
       reading_(io_),
-      collector_(io_),
       heartbeat_(io_, [this](engine::heartbeat::action what) { beat(what); }),
       delivery_(io_),
       pace_(link_->pace)
@@ -113,8 +109,8 @@ void session::do_request(unsigned number)
         return begin();
     case request::stop_reconnecting:
         return stop_reconnecting();
-    case request::begin_collecting:
-        return begin_collecting();
+    case request::collect:
+        return collect();
     case request::lend_reading:
         return lend_reading();
     case request::watch_reading:
@@ -313,29 +309,53 @@ engine::outbound::stalls session::stalls() const noexcept
 // In the sending thread.
 pipe_peer::wake_result session::on_readable() noexcept
 {
-    switch (pace_.choose(base::steady_clock::now(), writer().committed_messages())) {
+    burst* const thread = burst::of_this_thread();
+    const auto now = burst::clock::now();
+    const auto way = thread ? pace_.choose(*thread, now, writer().committed_messages())
+                            : write_pace::way::at_once;
+    switch (way) {
     case write_pace::way::at_once:
         break;
     case write_pace::way::hand_over:
+        thread->left_to_io_thread(now);
         ask(request::drain);
         return {.handed_over = true};
     case write_pace::way::in_batches:
-        if (!options_->conflate && writer().begin_duty()) {
-            leave_for_batch();
-            return {.deferred = true};
-        }
+        if (!options_->conflate && writer().begin_duty())
+            return batch(*thread);
+        thread->wrote(now);
         ask(request::drain);
         return {};
     }
     const wake_result result = after_direct(writer().drain_directly(stalls()));
-    pace_.wrote_at_once(base::steady_clock::now());
+    const auto end = burst::clock::now();
+    pace_.wrote_at_once(end);
+    if (thread)
+        thread->wrote(end);
     return result;
+}
+
+pipe_peer::wake_result session::batch(burst& thread) noexcept
+{
+    thread.add(shared_from_this(), io_, burst::clock::now());
+    return {.deferred = true, .is_looked_after = thread.has_several()};
 }
 
 pipe_peer::wake_result session::on_flush() noexcept
 {
-    pace_.write_batch(base::steady_clock::now());
-    return after_direct(writer().drain_directly(stalls()));
+    const auto now = burst::clock::now();
+    const wake_result result = after_direct(writer().drain_directly(stalls()));
+    burst* const thread = burst::of_this_thread();
+    if (!thread)
+        return result;
+    thread->wrote_batch(now);
+    return {result.deferred, result.handed_over, result.has_room, thread->has_several()};
+}
+
+void session::on_look() noexcept
+{
+    if (burst* const thread = burst::of_this_thread())
+        thread->look(burst::clock::now());
 }
 
 pipe_peer::wake_result session::on_backlog() noexcept
@@ -348,7 +368,6 @@ pipe_peer::wake_result session::on_backlog() noexcept
 
 pipe_peer::wake_result session::on_pause() noexcept
 {
-    pace_.pause();
     return after_direct(writer().drain_and_end_duty(stalls()));
 }
 
@@ -377,44 +396,9 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
     return result;
 }
 
-namespace {
+// --- batches: see burst
 
-// The connection for which this thread has begun to gather messages last. Its socket may belong to
-// another thread by now.
-using batch_of_thread = base::thread_own<std::weak_ptr<session>>;
-const batch_of_thread keep_batch_of_thread;
-
-// In the child of fork() the connection is that of the parent, which writes the batch itself. The
-// session is not let go either: it was never to end in the child.
-void forget_batch_of_parent() noexcept
-{
-    if (auto* const batch = batch_of_thread::find())
-        std::construct_at(batch);
-}
-[[maybe_unused]] const int forgotten_over_fork =
-    ::pthread_atfork(nullptr, nullptr, forget_batch_of_parent);
-
-} // namespace
-
-void session::leave_for_batch() noexcept
-{
-    if (auto* const batch = batch_of_thread::find_or_make()) // else it is left to the I/O thread
-        *batch = weak_from_this();
-    ask(request::begin_collecting);
-}
-
-void session::write_what_this_thread_left() noexcept
-{
-    auto* const batch = batch_of_thread::find();
-    if (!batch || batch->expired())
-        return;
-    const auto last = batch->lock();
-    if (!last || !last->write_what_is_left())
-        batch->reset();
-}
-
-// False if there is nothing to look after any more.
-bool session::write_what_is_left() noexcept
+bool session::write_batch() noexcept
 {
     using status = engine::outbound::status;
     bool goes_on = false;
@@ -428,33 +412,46 @@ bool session::write_what_is_left() noexcept
     return goes_on;
 }
 
-void session::begin_collecting()
+void session::write_last_batch() noexcept
 {
-    if (collector_.running() || finished_)
-        return;
-    if (in_traffic_) // else the next connection will find what is queued
-        collector_.begin([self = shared_from_this()] { return self->collect(); });
+    using status = engine::outbound::status;
+    writer().write_last([&](engine::outbound::outcome outcome) {
+        if (outcome.wake_producer)
+            ask(request::tell_of_room);
+        if (outcome.state != status::idle)
+            ask(request::drain);
+    });
 }
 
-// What a sending thread on duty has left; false if its duty is over.
-bool session::collect()
+// Both perhaps when the context of this connection is about to go.
+void session::leave_batch() noexcept
 {
-    if (!in_traffic_)
-        return false;
-    const auto outcome = out_->collect();
-    handle(outcome);
-    return outcome.state == engine::outbound::status::written;
+    writer().while_attached([this] { ask(request::drain); });
+}
+
+bool session::collect_batch() noexcept
+{
+    return writer().unless_at_work([this] { ask(request::collect); });
+}
+
+// What a sending thread on duty has left.
+void session::collect()
+{
+    if (in_traffic_)
+        handle(out_->collect());
 }
 
 pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
 {
-    const bool in_stream = pace_.wants_batches(base::steady_clock::now());
+    burst* const thread = burst::of_this_thread();
+    const bool in_stream = thread && pace_.wants_batches(*thread, burst::clock::now());
     if (in_stream && message[1].iov_len < unbatched_bytes)
         return {};
     const auto passed = writer().write_through(message, stalls(), in_stream);
-    pace_.wrote_past_queue(base::steady_clock::now());
+    if (thread)
+        thread->wrote_batch(burst::clock::now());
     if (passed.begins_duty)
-        leave_for_batch();
+        batch(*thread);
     return {passed.bytes, passed.begins_duty, passed.wake_producer};
 }
 
@@ -947,7 +944,6 @@ void session::finish()
         stream_.reset();
     }
     stop_handshake();
-    collector_.stop();
     input_wait_.forget();
     room_wait_.forget();
     in_traffic_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/batch_collector.hpp"
+#include "core/burst.hpp"
 #include "core/delivery_wait.hpp"
 #include "core/dialer.hpp"
 #include "core/heartbeat_timer.hpp"
@@ -39,6 +39,7 @@ namespace zlink::core {
 class session final : public pipe_peer,
                       public engine::inbound::command_handler,
                       public runtime::resident,
+                      public batched_connection,
                       public std::enable_shared_from_this<session> {
 public:
     /// For a connection that was accepted.
@@ -72,13 +73,10 @@ public:
     /// the socket's to close.
     void close_unless_linked() noexcept { ask(request::close_unless_linked); }
 
-    /// Any thread that is going to wait: what it has left for a batch last, through whatever socket,
-    /// is written. The answer to that may be what it waits for.
-    static void write_what_this_thread_left() noexcept;
-
     // pipe_peer: the socket's thread
     wake_result on_readable() noexcept override;
     wake_result on_flush() noexcept override;
+    void on_look() noexcept override;
     wake_result on_backlog() noexcept override;
     wake_result on_pause() noexcept override;
     void on_writable() noexcept override;
@@ -91,6 +89,13 @@ public:
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     void on_refused() noexcept override { ask(request::refuse); }
     passed_by write_through(const iovec (&message)[2]) noexcept override;
+
+    // batched_connection: any thread
+    bool write_batch() noexcept override;
+    bool end_duty() noexcept override { return writer().end_duty(); }
+    void write_last_batch() noexcept override;
+    void leave_batch() noexcept override;
+    bool collect_batch() noexcept override;
 
     // runtime::resident
     void do_request(unsigned number) override;
@@ -106,7 +111,7 @@ private:
     enum class request : unsigned {
         begin,
         stop_reconnecting,
-        begin_collecting,
+        collect,
         lend_reading,
         watch_reading,
         read,
@@ -150,10 +155,8 @@ private:
     void drain();
     engine::outbound::stalls stalls() const noexcept;
     wake_result after_direct(engine::outbound::outcome outcome) noexcept;
-    void leave_for_batch() noexcept;
-    bool write_what_is_left() noexcept;
-    void begin_collecting();
-    bool collect();
+    wake_result batch(burst& thread) noexcept;
+    void collect();
     void handle(engine::outbound::outcome outcome);
     void read();
     void read_rest();
@@ -205,7 +208,6 @@ private:
     std::string far_end_;
     std::shared_ptr<stream_handshake> handshake_; ///< while it lasts
     reading_lease reading_;                       ///< who uses in_ and reads from the stream
-    batch_collector collector_;                   ///< while the sending thread is on duty
     heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
     engine::sending_progress progress_;           ///< of what is sent, while a PING is unanswered
     bool in_traffic_ = false;

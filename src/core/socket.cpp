@@ -3,6 +3,7 @@
 
 #include "base/held_signals.hpp"
 #include "base/sleep.hpp"
+#include "core/burst.hpp"
 #include "core/context.hpp"
 #include "core/endpoint.hpp"
 #include "core/session.hpp"
@@ -71,8 +72,10 @@ int socket::try_once_more(Operation operation)
 template <class Operation>
 int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
 {
-    if (timeout_ms == 0)
+    if (timeout_ms == 0) {
+        write_batches();
         return box_->watched() ? try_once_more(operation) : EAGAIN;
+    }
     const base::deadline until = base::deadline_after_ms(timeout_ms);
     if (gate_)
         return sleep_until(operation, until, for_input);
@@ -119,8 +122,7 @@ int socket::sleep_until(Operation operation, base::deadline until, bool for_inpu
 // EINTR, or ENOTSOCK if another thread has closed the socket.
 int socket::sleep(base::deadline until, bool for_input)
 {
-    flush();
-    session::write_what_this_thread_left();
+    write_batches();
     if (gate_) { // connections are never lent to one of many threads
         using purpose = socket_gate::purpose;
         const bool in_stream = take_received() > base::patience::most_in_dialogue;
@@ -192,6 +194,14 @@ void socket::flush() noexcept
     for (const auto& pipe : pipes_)
         if (pipe)
             pipe->flush_before_sleep();
+}
+
+// What this thread has left for batches, through whatever socket: the answer may be what it has
+// found nothing of, or is going to wait for.
+void socket::write_batches() noexcept
+{
+    flush(); // is cheaper for connections of this socket
+    burst::end_of_this_thread();
 }
 
 // A thread that waits again and again is served best by reading its connections itself.
@@ -1078,6 +1088,8 @@ int socket::get_option(int id, void* value, std::size_t* bytes)
             return EINVAL;
         int now = 0;
         const int error = events(now);
+        if (!error && !(now & ZMQ_POLLIN))
+            write_batches();
         return error ? error : write_int(now, value, bytes);
     }
     case ZMQ_LAST_ENDPOINT:

@@ -360,6 +360,7 @@ private:
     int sleep_until(Operation operation, base::deadline until, bool for_input);
     int sleep(base::deadline until, bool for_input);
     base::wait_result sleep_alone(base::deadline until, bool for_input);
+    void write_batches() noexcept;
     void consider_reading();
     void take_lent(pipe_end& pipe);
     int ready_for(int wanted, int& out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages through pipe, outbound, an imagined connection that moves bytes in random portions,
 // inbound, and out of the pipe of the other side.
+#include "base/asymmetric_fence.hpp"
 #include "core/pipe.hpp"
 #include "engine/encoding.hpp"
 #include "engine/inbound.hpp"
@@ -177,6 +178,16 @@ public:
         } else if (waits_ && takes_more && random_() % 2 == 0) {
             waits_ = false;
             handle(out_.drain());
+        } else if (collects_ && random_() % 8 == 0) {
+            // The sending thread has ended its burst, or has handed it over.
+            collects_ = false;
+            if (!out_.end_duty())
+                return told_ || waits_;
+            base::heavy_fence();
+            if (random_() % 2 == 0)
+                handle(out_.drain());
+            else
+                out_.write_last([this](const auto& outcome) { handle(outcome); });
         } else if (collects_) {
             const auto outcome = out_.collect();
             collects_ = outcome.state == engine::outbound::status::written;

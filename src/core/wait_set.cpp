@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wait_set.hpp"
 
-#include "core/session.hpp"
+#include "core/burst.hpp"
 
 #include <algorithm>
 #include <array>
@@ -69,7 +69,7 @@ bool wait_set::has_alarm()
 int wait_set::sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
                     const sigset_t* mask)
 {
-    session::write_what_this_thread_left();
+    burst::end_of_this_thread();
     const bool by_habit = !with_descriptors_ && gates_.empty();
     if (!by_habit && leave_reading())
         return 0;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/burst.hpp"
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +27,10 @@ struct shared_pace {
     unsigned direct_left = direct_writes;
 };
 
-/// How what was committed for a connection is to be written, as its commits follow each other and,
-/// if the socket sends each message to many, those for its other connections: at once by the
-/// sending thread, by it in batches, or by the I/O thread. See docs/decisions 0002 and 0012.
+/// How what was committed for a connection is to be written, as the messages of the sending thread
+/// follow each other (`thread`, see burst) and, if the socket sends each message to many, those for
+/// its other connections: at once by the sending thread, by it in batches, or by the I/O thread.
+/// See docs/decisions 0002, 0012 and 0022.
 ///
 /// Only commits that find the consumer asleep are asked about. In the header because that is in the
 /// path of each message.
@@ -51,49 +54,33 @@ public:
     bool is_alone() const noexcept { return shared_->connections < 2; }
 
     /// A commit has woken the consumer at `now`; the `committed`th message was the last one.
-    way choose(time_point now, std::uint64_t committed) noexcept
+    way choose(burst& thread, time_point now, std::uint64_t committed) noexcept
     {
         if (is_one_of_many())
             if (const auto chosen = choose_among_many(now, committed))
                 return *chosen;
-        if (!follows_quickly(now))
+        if (!thread.follows_quickly(now))
             return way::at_once;
-        last_wake_ = now;
-        return way::in_batches;
+        return thread.is_wide() ? way::hand_over : way::in_batches;
     }
     /// Does a message that could be written past the queue at `now` follow others so closely that
     /// batches move more of them?
-    bool wants_batches(time_point now) noexcept
+    bool wants_batches(burst& thread, time_point now) noexcept
     {
-        return (is_alone() || !is_one_of_many()) && follows_quickly(now);
+        return (is_alone() || !is_one_of_many()) && thread.follows_quickly(now);
     }
     /// What was to be written at once is.
-    void wrote_at_once(time_point now) noexcept { last_wake_ = shared_->last_wake = now; }
-    /// A message was written past the queue.
-    void wrote_past_queue(time_point now) noexcept { last_wake_ = now; }
-    /// A batch is full and is going to be written.
-    void write_batch(time_point now) noexcept { last_wake_ = now; }
-    /// The sending thread is going to sleep: it was no stream.
-    void pause() noexcept { quick_wakes_ = 0; }
+    void wrote_at_once(time_point now) noexcept { shared_->last_wake = now; }
 
 private:
-    // Writing at once is best for a message now and then. When several follow the end of the write
-    // before them faster than this, batching moves more of them. A request and its reply may look
-    // like that too, where one processor has run both ends; pause() tells.
+    // A publisher that wakes the next connection within this time is quick.
     static constexpr std::chrono::nanoseconds quick_wake{3'000};
-    static constexpr unsigned quick_wakes_until_batching = 3;
     // A socket that could send to many connections and wakes one only so often in a row has only
     // that one to send to.
     static constexpr unsigned wakes_until_single = 16;
     // One whose connections were busy with several messages each has paused if none was woken for
     // so long.
     static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
-
-    bool follows_quickly(time_point now) noexcept
-    {
-        quick_wakes_ = now - last_wake_ < quick_wake ? quick_wakes_ + 1 : 0;
-        return quick_wakes_ >= quick_wakes_until_batching;
-    }
 
     // A message to many: after a pause the first few connections are written to at once. While
     // messages follow each other quickly, or if there are more connections than that, the I/O
@@ -120,8 +107,6 @@ private:
 
     const std::shared_ptr<shared_pace> shared_;
     std::uint64_t committed_at_wake_ = 0; ///< messages
-    time_point last_wake_{};
-    unsigned quick_wakes_ = 0; ///< in a row
 };
 
 } // namespace zlink::core

@@ -16,12 +16,21 @@ protected:
     way send(write_pace& to, std::chrono::nanoseconds gap)
     {
         now_ += gap;
-        const way how = to.choose(now_, ++committed_);
+        const way how = to.choose(thread_, now_, ++committed_);
         if (how == way::at_once)
-            to.wrote_at_once(now_ += 5us);
+            wrote(to);
+        else
+            thread_.wrote(now_);
         return how;
     }
 
+    void wrote(write_pace& to)
+    {
+        to.wrote_at_once(now_ += 5us);
+        thread_.wrote(now_);
+    }
+
+    burst thread_;
     write_pace::time_point now_{1h};
     std::uint64_t committed_ = 0; // of each connection: all get the same
 };
@@ -45,14 +54,26 @@ TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
     EXPECT_EQ(send(pace, 4us), way::at_once);
 }
 
+TEST_F(WritePace, batches_what_one_thread_sends_to_several_connections_in_turn)
+{
+    write_pace paces[] = {write_pace(std::make_shared<shared_pace>()),
+                          write_pace(std::make_shared<shared_pace>())};
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(send(paces[i % 2], 1us), way::at_once);
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(send(paces[i % 2], 1us), way::in_batches);
+    thread_.end();
+    EXPECT_EQ(send(paces[0], 1us), way::at_once) << "it was no stream, or has ended";
+}
+
 TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
 {
     const auto shared = std::make_shared<shared_pace>();
     write_pace pace(shared);
     const auto follows = [&](std::chrono::nanoseconds gap) {
-        const bool wanted = pace.wants_batches(now_ += gap);
+        const bool wanted = pace.wants_batches(thread_, now_ += gap);
         if (!wanted)
-            pace.wrote_at_once(now_ += 5us);
+            wrote(pace);
         return wanted;
     };
     for (int i = 0; i < 10; ++i)
@@ -61,13 +82,13 @@ TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
     EXPECT_FALSE(follows(1us));
     EXPECT_TRUE(follows(1us));
     EXPECT_EQ(send(pace, 1us), way::in_batches) << "so the queue is told as well";
-    pace.pause();
+    thread_.end();
     EXPECT_FALSE(follows(1us));
     // Of a socket that sends to many only if it has one connection.
     shared->fans_out = true;
     for (const std::size_t connections : {1, 2}) {
         shared->connections = connections;
-        pace.pause();
+        thread_.end();
         EXPECT_FALSE(follows(1us));
         EXPECT_FALSE(follows(1us));
         EXPECT_EQ(connections == 1, follows(1us));
@@ -79,7 +100,7 @@ TEST_F(WritePace, takes_a_dialogue_for_no_stream)
     write_pace pace(std::make_shared<shared_pace>());
     for (int i = 0; i < 10; ++i) {
         EXPECT_EQ(send(pace, 1us), way::at_once);
-        pace.pause();
+        thread_.end();
     }
 }
 
@@ -89,7 +110,7 @@ TEST_F(WritePace, counts_from_the_end_of_a_batch)
     for (int i = 0; i < 3; ++i)
         send(pace, 1us);
     EXPECT_EQ(send(pace, 1us), way::in_batches);
-    pace.write_batch(now_ += 10us);
+    thread_.wrote(now_ += 10us);
     EXPECT_EQ(send(pace, 1us), way::in_batches);
 }
 
@@ -105,15 +126,15 @@ TEST_F(WritePace, writes_to_the_first_of_many_connections_after_a_pause)
         unsigned index = 0;
         for (write_pace& connection : connections) {
             now_ += index == 0 ? 1ms : 0ms;
-            EXPECT_EQ(connection.choose(now_, committed_ + 1),
+            EXPECT_EQ(connection.choose(thread_, now_, committed_ + 1),
                       index < shared_pace::direct_writes ? way::at_once : way::hand_over);
             if (index++ < shared_pace::direct_writes)
-                connection.wrote_at_once(now_ += 5us);
+                wrote(connection);
         }
         ++committed_;
     }
     for (write_pace& connection : connections) // no pause
-        EXPECT_EQ(connection.choose(now_, committed_ + 1), way::hand_over);
+        EXPECT_EQ(connection.choose(thread_, now_, committed_ + 1), way::hand_over);
 }
 
 TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)

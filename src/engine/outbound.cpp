@@ -17,6 +17,10 @@ constexpr std::size_t batch_entries = 64;
 constexpr std::size_t batch_bytes = 128 * 1024;
 // So many batches per turn before others on the I/O thread are served.
 constexpr int batches_per_turn = 16;
+// A sending thread that commits fewer messages than this between two looks of the I/O thread had
+// better write each of them.
+constexpr std::uint64_t fewest_messages_on_duty = 8;
+constexpr std::uint64_t small_message_bytes = 2 * 1024; // a larger one counts for several
 
 // What is left of a piece once so many bytes have been taken from it.
 iovec after(const iovec& piece, std::size_t bytes) noexcept
@@ -61,7 +65,7 @@ void outbound::detach()
     if (newest_ && newest_sent_ == 0)
         from_.newest.put_back(std::move(newest_));
     newest_.reset();
-    end_duty();
+    end_duty_locked();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     if (encoding_)
         batch_.clear();
@@ -237,7 +241,7 @@ bool outbound::begin_duty()
 }
 
 // The sending thread will be told with its next commit; what it has committed is visible now.
-void outbound::end_duty()
+void outbound::end_duty_locked()
 {
     if (std::exchange(on_duty_, false))
         from_.queue.recall();
@@ -249,7 +253,7 @@ outbound::outcome outbound::drain_from_io_thread()
 {
     const outcome result = drain_locked(batches_per_turn);
     if (result.state != status::written)
-        end_duty();
+        end_duty_locked();
     return result;
 }
 
@@ -258,23 +262,56 @@ outbound::outcome outbound::collect()
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return {status::written, false}; // the sending thread is at it
-    return collect_locked();
+    return collect_locked(fewest_messages_on_duty);
 }
 
 void outbound::collect_at_once(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
-    then(collect_locked());
+    then(collect_locked(1));
 }
 
-outbound::outcome outbound::collect_locked()
+outbound::outcome outbound::collect_locked(std::uint64_t fewest_messages)
 {
     if (blocked_ || !on_duty_)
         return {status::idle, false};
-    const std::uint64_t position = from_.queue.published_position() + passed_by_;
-    if (std::exchange(collected_, position) == position)
-        end_duty(); // nothing has come since the last time
+    const std::uint64_t committed = from_.flow.sent() + bytes_written_ / small_message_bytes;
+    if (committed - std::exchange(collected_, committed) < fewest_messages)
+        end_duty_locked();
     return drain_from_io_thread();
+}
+
+bool outbound::end_duty()
+{
+    std::lock_guard lock(mutex_);
+    if (!std::exchange(on_duty_, false))
+        return false;
+    from_.queue.announce_recall();
+    return true;
+}
+
+void outbound::write_last(const std::function<void(outcome)>& then)
+{
+    std::lock_guard lock(mutex_);
+    if (to_ && !blocked_)
+        then(drain_locked(batches_per_turn));
+}
+
+void outbound::while_attached(const std::function<void()>& then)
+{
+    std::lock_guard lock(mutex_);
+    if (to_)
+        then();
+}
+
+bool outbound::unless_at_work(const std::function<void()>& then)
+{
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return true;
+    if (to_ && on_duty_)
+        then();
+    return on_duty_;
 }
 
 bool outbound::drained()

@@ -83,11 +83,24 @@ public:
     /// Sending thread. Writes what it has left, and ends its duty if it is on any.
     outcome drain_and_end_duty(stalls how = stalls::wait);
     /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle` if
-    /// it has not sent anything since the last time, so that its next commit is announced again.
+    /// it has hardly sent anything since the last time, so that its next commit is announced again.
     outcome collect();
-    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing. Calls
-    /// `then` before detach() can go on, so that the connection's I/O context is still there.
+    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing; `idle`
+    /// only if it has sent nothing. Calls `then` before detach() can go on, so that the connection's
+    /// I/O context is still there.
     void collect_at_once(const std::function<void(outcome)>& then);
+    /// Any thread. Ends the duty of the sending thread; false if it was over. Before write_last() or
+    /// drain() the caller has to call base::heavy_fence(), for any number of connections at once:
+    /// what the sending thread has committed is visible after that.
+    bool end_duty();
+    /// Any thread. Writes what was committed before the end of the duty. Calls `then` as
+    /// collect_at_once() does.
+    void write_last(const std::function<void(outcome)>& then);
+    /// Any thread. Calls `then` if there is a connection, before detach() can go on.
+    void while_attached(const std::function<void()>& then);
+    /// Any thread. The same if the sending thread is on duty, but not while anybody is writing, which
+    /// it never waits for. False if the duty is over.
+    bool unless_at_work(const std::function<void()>& then);
     /// Sending thread. Writes one message past the queue straight from the caller's memory: what
     /// comes before its last body, and that. The queue is idle or, on duty, has little to write,
     /// which goes first in the same call. 0 bytes: not possible now. If not all was taken the
@@ -132,9 +145,9 @@ private:
     void count_taken() noexcept;
     void drop_partial_message();
     void note_room(std::size_t written, std::size_t offered) noexcept;
-    outcome collect_locked();
+    outcome collect_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
-    void end_duty();
+    void end_duty_locked();
     std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept;
 
     base::channel& from_;
@@ -153,7 +166,7 @@ private:
     bool rest_is_void_ = false;     ///< and the connection it belonged to is gone
     bool on_duty_ = false;          ///< the sending thread writes what it commits
     std::size_t packet_bytes_ = 0;  ///< of the connection, see transport::stream
-    std::uint64_t collected_ = 0;   ///< position and messages passed by, at the last collect()
+    std::uint64_t collected_ = 0;   ///< what was committed by the last collect()
     std::uint64_t passed_by_ = 0;   ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;
