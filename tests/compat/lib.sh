@@ -72,6 +72,21 @@ need_venv() {
         die "pip could not install $requirements: is a package index reachable?"
 }
 
+has_python_headers() {
+    python3 -c 'import os, sysconfig; open(os.path.join(sysconfig.get_paths()["include"], "Python.h"))' 2>/dev/null
+}
+
+# For modules that are compiled.
+need_python_headers() {
+    has_python_headers && return 0
+    note "installing python3-dev, which has the header Python.h"
+    apt_offers python3-dev || run_logged apt-update as_root apt-get update || true
+    run_logged apt-python3-dev apt_install python3-dev && has_python_headers && return 0
+    die "Python.h is not here and could not be installed.
+    Debian or Ubuntu:  apt-get install python3-dev
+    Elsewhere, install what this package stands for; then run this again."
+}
+
 # The wheel of pyzmq with the library under test in place of its own.
 need_swapped_pyzmq() {
     "$python" "$repo_dir/tests/interop/swap.py" --library "$library" --target "$work/swapped"

@@ -23,6 +23,7 @@ need_draft_pyzmq() {
     local stamp=$draft_dir/zmq.h
     need_prefix || return 1
     cmp -s "$prefix/include/zmq.h" "$stamp" && return 0
+    need_python_headers
     note "building pyzmq with the draft API"
     rm -rf "$draft_dir"
     ZMQ_PREFIX=$prefix ZMQ_DRAFT_API=1 PYZMQ_NO_BUNDLE=1 PATH=$venv/bin:$PATH \

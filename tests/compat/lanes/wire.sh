@@ -3,8 +3,17 @@
 #
 # Other implementations of ZMTP as peers on the wire; one lane for each.
 
-role_jeromq() {
+# Java keeps a list of its own of whom it trusts: a fresh one lacks what was added to the machine's before.
+need_jdk() {
+    has_command javac && return 0
     need_tool javac default-jdk-headless
+    if has_command update-ca-certificates; then
+        run_logged java-certificates as_root update-ca-certificates --fresh || true
+    fi
+}
+
+role_jeromq() {
+    need_jdk
     need_tool mvn maven
     run_logged wire-java mvn -q -B -f "$compat_dir/wire/java/pom.xml" -Dtarget="$work/wire-java" package || return 1
     role_command="java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -cp $work/wire-java/classes:$work/wire-java/dependency/* Role"
