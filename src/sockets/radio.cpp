@@ -35,7 +35,7 @@ public:
     {
         core::frame part;
         for (std::size_t left = share_.of_a_pipe(); pipe.peek(part);) {
-            if (left == 0) { // a later look at the mail goes on
+            if (!share_.allows(left)) { // a later look at the mail goes on
                 share_.note_unfinished();
                 pipe.notify(core::pipe_end::readable);
                 break;

@@ -37,7 +37,7 @@ bool xpub::read_share(core::pipe_end& pipe)
 {
     core::frame part;
     for (std::size_t left = share_.of_a_pipe(); knows(pipe) && pipe.peek(part);) {
-        if (left == 0) {
+        if (!share_.allows(left)) {
             share_.note_unfinished();
             pipe.notify(core::pipe_end::readable);
             return false;

@@ -39,6 +39,13 @@ public:
     }
     /// What each pipe may use up of it: see cost_of().
     std::size_t of_a_pipe() const noexcept { return share_; }
+    /// May a pipe that has so much left of its share go on? Not if the look has taken long already,
+    /// whatever it was expected to cost: the machine may be slow, or busy with something else.
+    bool allows(std::size_t left) noexcept
+    {
+        return left != 0 && (++parts_ % parts_between_looks_at_the_clock != 0 ||
+                             std::chrono::steady_clock::now() - begun_ < longest_look);
+    }
     /// A pipe has used up its share, and more is there.
     void note_unfinished() noexcept
     {
@@ -55,12 +62,15 @@ public:
 private:
     static constexpr std::size_t bytes_per_unit = 512;
     static constexpr std::size_t fewest = 16;
-    static constexpr std::size_t most = 50'000; ///< some ms
+    static constexpr std::size_t most = 50'000;
+    static constexpr std::chrono::milliseconds longest_look{5};
+    static constexpr unsigned parts_between_looks_at_the_clock = 64;
 
     std::chrono::steady_clock::time_point begun_{};      ///< the last look
     std::chrono::steady_clock::time_point read_until_{}; ///< in it, as far as is known
     std::size_t share_ = most;
     std::size_t unfinished_ = 0; ///< pipes of this look
+    unsigned parts_ = 0;
 };
 
 } // namespace zlink::sockets
