@@ -149,7 +149,8 @@ TEST_P(HostileCosts, groups_whose_names_have_the_same_common_hash)
     std::string commands;
     for (const std::string& name : names)
         commands += zmtp::command("JOIN", name);
-    for (int round = 0; round < 5; ++round) // each looks for a name again
+    constexpr int rounds = is_sanitized ? 1 : 5;
+    for (int round = 0; round < rounds; ++round) // each looks for a name again
         for (const std::string& name : names)
             commands += zmtp::command("JOIN", name);
     EXPECT_LT(time_of(radio, peer, commands), most_ms);
@@ -160,7 +161,7 @@ TEST_P(HostileCosts, properties)
 {
     constexpr int first = 1000;
     constexpr int count = 3500;
-    constexpr int questions = 40'000;
+    constexpr int questions = is_sanitized ? 5'000 : 40'000;
     test_context context;
     test_socket socket(context, ZMQ_PULL);
     raw_peer peer(socket.bind_and_resolve(fresh_bind_address(GetParam())));
