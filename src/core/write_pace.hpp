@@ -42,7 +42,7 @@ public:
     enum class way : std::uint8_t {
         at_once,
         in_batches, ///< messages follow each other quickly
-        hand_over,  ///< there are many connections to write to, see io_thread::hand_over()
+        hand_over,  ///< there are many connections to write to, see io_thread::ask()
     };
 
     /// `shared` is not null.
