@@ -398,29 +398,29 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
 
 // --- batches: see burst
 
-bool session::write_batch() noexcept
+// What is left of a batch, and news of room for whoever owns the socket now, are for the I/O thread.
+void session::leave_rest(engine::outbound::outcome outcome) noexcept
 {
     using status = engine::outbound::status;
+    if (outcome.wake_producer)
+        ask(request::tell_of_room);
+    if (outcome.state != status::written && outcome.state != status::idle)
+        ask(request::drain);
+}
+
+bool session::write_batch() noexcept
+{
     bool goes_on = false;
     writer().collect_at_once([&](engine::outbound::outcome outcome) {
-        goes_on = outcome.state == status::written;
-        if (outcome.wake_producer)
-            ask(request::tell_of_room);
-        if (!(goes_on || outcome.state == status::idle))
-            ask(request::drain);
+        goes_on = outcome.state == engine::outbound::status::written;
+        leave_rest(outcome);
     });
     return goes_on;
 }
 
 void session::write_last_batch() noexcept
 {
-    using status = engine::outbound::status;
-    writer().write_last([&](engine::outbound::outcome outcome) {
-        if (outcome.wake_producer)
-            ask(request::tell_of_room);
-        if (outcome.state != status::idle)
-            ask(request::drain);
-    });
+    writer().write_last([this](engine::outbound::outcome outcome) { leave_rest(outcome); });
 }
 
 // Both perhaps when the context of this connection is about to go.

@@ -156,6 +156,7 @@ private:
     engine::outbound::stalls stalls() const noexcept;
     wake_result after_direct(engine::outbound::outcome outcome) noexcept;
     wake_result batch(burst& thread) noexcept;
+    void leave_rest(engine::outbound::outcome outcome) noexcept;
     void collect();
     void handle(engine::outbound::outcome outcome);
     void read();
