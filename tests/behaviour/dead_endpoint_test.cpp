@@ -7,11 +7,16 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <netinet/in.h>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
+
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
@@ -90,6 +95,35 @@ constexpr type_pair all_types[] = {
 constexpr std::uint64_t events_heard = ZMQ_EVENT_CLOSED | ZMQ_EVENT_DISCONNECTED |
                                        ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_CONNECT_RETRIED;
 
+/// A tcp port that refuses connections and is nobody else's: it is bound and does not listen. A
+/// socket of the test may listen there all the same, as both reuse addresses.
+class refusing_port {
+public:
+    refusing_port() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))
+    {
+        const int on = 1;
+        ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        address_.sin_family = AF_INET;
+        address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        socklen_t bytes = sizeof address_;
+        auto* const any = reinterpret_cast<sockaddr*>(&address_);
+        EXPECT_EQ(0, ::bind(fd_, any, bytes));
+        EXPECT_EQ(0, ::getsockname(fd_, any, &bytes));
+    }
+    ~refusing_port() { ::close(fd_); }
+    refusing_port(const refusing_port&) = delete;
+    refusing_port& operator=(const refusing_port&) = delete;
+
+    std::string address() const
+    {
+        return "tcp://127.0.0.1:" + std::to_string(ntohs(address_.sin_port));
+    }
+
+private:
+    const int fd_;
+    sockaddr_in address_{};
+};
+
 /// Where the connections of a test go to die: a STREAM socket plays the peer.
 class deathbed {
 public:
@@ -101,6 +135,8 @@ public:
             listener_.bind(address_);
         } else if (kind == transport::ipc) {
             address_ = raw_listener(kind).endpoint(); // the file is left, nobody listens
+        } else {
+            address_ = port_.emplace().address();
         }
     }
 
@@ -164,6 +200,7 @@ private:
     cause why_;
     const char* peer_type_;
     std::string address_;
+    std::optional<refusing_port> port_;
     test_socket listener_;
     std::string id_;
 };
