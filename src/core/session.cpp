@@ -398,7 +398,8 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
 
 // --- batches: see burst
 
-// What is left of a batch, and news of room for whoever owns the socket now, are for the I/O thread.
+// What is left of a batch, and news of room for whoever owns the socket now, are for the I/O
+// thread.
 void session::leave_rest(engine::outbound::outcome outcome) noexcept
 {
     using status = engine::outbound::status;
