@@ -84,11 +84,11 @@ private:
         const std::unique_lock lock(looked_at->mutex_, std::try_to_lock);
         if (!lock)
             return true; // the thread is at it
-        const auto& connections = whose_->connections_;
+        const auto& entries = whose_->entries_;
         // A stream to one connection is a little faster if the I/O thread writes some of it.
-        if (connections.size() == 1 || clock::now() - whose_->looked_at() >= bound)
-            whose_->erase_if([](const auto& each) { return !each->collect_batch(); });
-        idle_looks_ = connections.empty() ? idle_looks_ + 1 : 0;
+        if (entries.size() == 1 || clock::now() - whose_->looked_at() >= bound)
+            whose_->erase_if([](auto& each) { return !each.collect_batch(); });
+        idle_looks_ = entries.empty() ? idle_looks_ + 1 : 0;
         if (idle_looks_ < idle_looks_until_end)
             return true;
         whose_->guarded_ = false; // with the lock: who adds a connection sees to another guard
@@ -122,16 +122,22 @@ void burst::end_of_this_thread() noexcept
         own->held->end();
 }
 
+void burst::expect_more_of_this_thread() noexcept
+{
+    if (own_burst* const own = burst_of_thread::find(); own && own->held)
+        own->held->expect_more();
+}
+
 template <class Condition>
 void burst::erase_if(Condition condition) noexcept
 {
-    std::erase_if(connections_, condition);
-    batches_.store(connections_.size(), std::memory_order_relaxed);
+    std::erase_if(entries_, [&](const entry& each) { return condition(*each.connection); });
+    batches_.store(entries_.size(), std::memory_order_relaxed);
 }
 
 void burst::clear() noexcept
 {
-    connections_.clear();
+    entries_.clear();
     batches_.store(0, std::memory_order_relaxed);
 }
 
@@ -142,12 +148,12 @@ void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_
     bool needs_guard = false;
     try {
         const std::lock_guard lock(mutex_);
-        if (connections_.empty())
+        if (entries_.empty())
             looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
         // It may be there from a duty that somebody else has ended.
-        if (std::ranges::find(connections_, connection) == connections_.end())
-            connections_.push_back(connection);
-        batches_.store(connections_.size(), std::memory_order_relaxed);
+        if (std::ranges::find(entries_, connection, &entry::connection) == entries_.end())
+            entries_.push_back({connection, connection->committed_messages() - 1});
+        batches_.store(entries_.size(), std::memory_order_relaxed);
         needs_guard = !std::exchange(guarded_, true);
     } catch (const std::bad_alloc&) {
         if (connection->end_duty()) {
@@ -198,34 +204,48 @@ void burst::wrote_batch(time_point now) noexcept
 void burst::write_all() noexcept
 {
     const std::lock_guard lock(mutex_);
-    erase_if([](const auto& each) { return !each->write_batch(); });
+    erase_if([](auto& each) { return !each.write_batch(); });
     const time_point now = clock::now();
     wrote(now);
     looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
 }
 
-// Who waits again without having sent has learned nothing.
-void burst::note_length() noexcept
+// With the lock. Messages of a batch wake nobody, so they are not counted one by one.
+std::uint64_t burst::batched_messages() const noexcept
 {
-    if (wakes_ == 0)
+    std::uint64_t messages = 0;
+    for (const entry& each : entries_)
+        messages += each.connection->committed_messages() - each.committed_before;
+    return messages;
+}
+
+// Was there enough between two waits for batches to be worth while? Who waits again without having
+// sent has learned nothing.
+void burst::note_length(std::uint64_t batched) noexcept
+{
+    if (std::exchange(is_silent_, true))
         return;
-    const bool was_long =
-        wakes_ >= wakes_of_long_burst || is_wide_ || batches_.load(std::memory_order_relaxed) != 0;
+    const bool was_long = is_wide_ || quick_wakes_of_burst_ + 1 >= messages_of_long_burst ||
+                          batched >= messages_of_long_burst;
     long_bursts_ = was_long ? std::min(long_bursts_ + 1, long_bursts_until_known) : 0;
-    wakes_ = 0;
+    quick_wakes_of_burst_ = 0;
 }
 
 void burst::end() noexcept
 {
-    note_length();
     quick_wakes_ = 0;
-    is_wide_ = false;
-    if (batches_.load(std::memory_order_relaxed) == 0)
+    more_input_ = false;
+    if (batches_.load(std::memory_order_relaxed) == 0) {
+        note_length(0);
+        is_wide_ = false;
         return;
+    }
     const std::lock_guard lock(mutex_);
+    note_length(batched_messages());
+    is_wide_ = false;
     if (end_duties())
-        for (const auto& each : connections_)
-            each->write_last_batch();
+        for (const entry& each : entries_)
+            each.connection->write_last_batch();
     clear();
 }
 
@@ -233,8 +253,8 @@ void burst::end() noexcept
 void burst::hand_over() noexcept
 {
     if (end_duties())
-        for (const auto& each : connections_)
-            each->leave_batch();
+        for (const entry& each : entries_)
+            each.connection->leave_batch();
     clear();
 }
 
@@ -242,8 +262,8 @@ void burst::hand_over() noexcept
 // is nothing left to be done for any.
 bool burst::end_duties() noexcept
 {
-    erase_if([](const auto& each) { return !each->end_duty(); });
-    if (connections_.empty())
+    erase_if([](auto& each) { return !each.end_duty(); });
+    if (entries_.empty())
         return false;
     base::heavy_fence();
     return true;

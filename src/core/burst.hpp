@@ -5,6 +5,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -29,6 +30,8 @@ public:
     /// Has the I/O thread write what is there, unless somebody is just writing, and end the duty if
     /// that is little. False if it is over. Does not wait.
     virtual bool collect_batch() noexcept = 0;
+    /// How many messages have been committed so far.
+    virtual std::uint64_t committed_messages() const noexcept = 0;
 };
 
 /// What one thread sends in quick succession, through whatever sockets and to whatever connections:
@@ -55,6 +58,8 @@ public:
     /// Writes what this thread has left: it is going to wait, or has found nothing to receive. The
     /// answer to that may be what it waits for.
     static void end_of_this_thread() noexcept;
+    /// This thread is going to send more after what it sends next, see expect_more().
+    static void expect_more_of_this_thread() noexcept;
 
     burst() noexcept = default;
     burst(const burst&) = delete;
@@ -62,16 +67,22 @@ public:
 
     // --- pace
 
+    /// The thread has met a message behind which there are more: if it answers each of them, or
+    /// passes it on, what it sends is going to follow closely.
+    void expect_more() noexcept { more_input_ = true; }
     /// Does a message that has to be written at `now` follow others so closely that batches move
     /// more of them?
     bool follows_quickly(time_point now) noexcept
     {
-        ++wakes_;
+        is_silent_ = false;
         quick_wakes_ = now - last_write_ < quick_wake || goes_on(now) ? quick_wakes_ + 1 : 0;
         if (quick_wakes_ == 0)
             is_wide_ = false;
-        return quick_wakes_ >=
-               (long_bursts_ == long_bursts_until_known ? 1 : quick_wakes_until_batching);
+        else
+            ++quick_wakes_of_burst_;
+        if (long_bursts_ == long_bursts_until_known)
+            return quick_wakes_ != 0 || more_input_;
+        return quick_wakes_ >= quick_wakes_until_batching;
     }
     /// A write has ended, or was left to be done later.
     void wrote(time_point now) noexcept { last_write_ = now; }
@@ -101,15 +112,19 @@ public:
 
 private:
     class guard;
+    struct entry {
+        std::shared_ptr<batched_connection> connection;
+        std::uint64_t committed_before = 0; ///< messages, before the batch
+    };
 
     // Writing at once is best for a message now and then. When several follow the end of the write
     // before them faster than this, batching moves more of them. A request and its reply may look
     // like that too, where one processor has run both ends; end() tells.
     static constexpr std::chrono::nanoseconds quick_wake{3'000};
     static constexpr unsigned quick_wakes_until_batching = 3;
-    // A thread that has sent so many messages or more each time between its last waits batches from
-    // the second message on.
-    static constexpr unsigned wakes_of_long_burst = 3;
+    // A thread that has sent so many messages or more in quick succession each time between its
+    // last waits batches from the second message on; from the first one if it answers several.
+    static constexpr unsigned messages_of_long_burst = 3;
     static constexpr unsigned long_bursts_until_known = 2;
     // A thread that has left all to the I/O threads has paused if it woke none for so long.
     static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
@@ -129,7 +144,8 @@ private:
     template <class Condition>
     void erase_if(Condition condition) noexcept;
     void clear() noexcept;
-    void note_length() noexcept;
+    std::uint64_t batched_messages() const noexcept;
+    void note_length(std::uint64_t batched) noexcept;
     void write_all() noexcept;
     void hand_over() noexcept;
     bool end_duties() noexcept;
@@ -137,15 +153,18 @@ private:
 
     time_point last_write_{};
     unsigned quick_wakes_ = 0; ///< in a row
-    unsigned wakes_ = 0;       ///< since the last wait
     unsigned long_bursts_ = 0; ///< in a row, each between two waits
     bool is_wide_ = false;
+    // since the last wait:
+    unsigned quick_wakes_of_burst_ = 0;
+    bool is_silent_ = true;
+    bool more_input_ = false; ///< see expect_more()
 
     /// When the batches were written last, or the first of them was begun.
     std::atomic<clock::rep> looked_at_{0};
     std::mutex mutex_; ///< of what the guard looks at; it never waits for it
-    std::vector<std::shared_ptr<batched_connection>> connections_;
-    std::atomic<std::size_t> batches_{0}; ///< connections_.size()
+    std::vector<entry> entries_;
+    std::atomic<std::size_t> batches_{0}; ///< entries_.size()
     bool guarded_ = false;                ///< there is a guard, or one is on its way
 };
 

@@ -29,6 +29,7 @@ public:
     bool end_duty() noexcept override { return duty.exchange(false); }
     void write_last_batch() noexcept override { ++last_writes; }
     void leave_batch() noexcept override { ++left; }
+    std::uint64_t committed_messages() const noexcept override { return committed; }
     bool collect_batch() noexcept override
     {
         if (!duty)
@@ -40,6 +41,7 @@ public:
 
     std::atomic<bool> duty{true};
     std::atomic<bool> has_nothing{false};
+    std::atomic<std::uint64_t> committed{1};
     std::atomic<int> writes{0};
     std::atomic<int> last_writes{0};
     std::atomic<int> left{0};
@@ -133,6 +135,62 @@ TEST_F(Burst, is_known_by_those_before)
     EXPECT_EQ(2, batches_from(3));
     EXPECT_EQ(0, batches_from(1)) << "a dialogue";
     EXPECT_EQ(4, batches_from(5));
+}
+
+/// After several long bursts.
+class KnownBurst : public Burst {
+protected:
+    void SetUp() override
+    {
+        for (int bursts = 0; bursts < 2; ++bursts) {
+            for (int messages = 0; messages < 4; ++messages) {
+                follows_quickly();
+                thread_->wrote(now_);
+            }
+            thread_->end();
+        }
+    }
+    bool follows_quickly() { return thread_->follows_quickly(now_ += 1us); }
+
+    burst::time_point now_ = burst::clock::now();
+};
+
+TEST_F(KnownBurst, batches_from_the_first_message_on_if_there_is_more_to_answer)
+{
+    now_ += 1ms;
+    EXPECT_FALSE(follows_quickly());
+    thread_->end();
+    SetUp();
+    now_ += 1ms;
+    thread_->expect_more();
+    EXPECT_TRUE(follows_quickly());
+    thread_->end();
+    SetUp();
+    now_ += 1ms;
+    EXPECT_FALSE(follows_quickly()) << "that was before the last wait";
+}
+
+TEST_F(KnownBurst, is_not_kept_up_by_single_messages_in_batches)
+{
+    const auto one = add(now_);
+    follows_quickly();
+    thread_->end();
+    EXPECT_EQ(1, one->last_writes);
+    EXPECT_FALSE(follows_quickly());
+    thread_->wrote(now_);
+    EXPECT_FALSE(follows_quickly()) << "a dialogue";
+}
+
+TEST_F(KnownBurst, is_kept_up_by_batches_of_several_messages)
+{
+    const auto one = add(now_ += 1ms);
+    follows_quickly();
+    one->committed += 2;
+    thread_->end();
+    now_ += 1ms;
+    EXPECT_FALSE(follows_quickly());
+    thread_->wrote(now_);
+    EXPECT_TRUE(follows_quickly());
 }
 
 TEST_F(Burst, leaves_many_connections_to_the_io_threads)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipe.hpp"
 
+#include "core/burst.hpp"
 #include "core/notices.hpp"
 #include "engine/conflate.hpp"
 
@@ -24,6 +25,8 @@ constexpr std::size_t most_backlog_bytes = 384 * 1024;
 constexpr std::size_t lent_bytes = 32 * 1024;
 // The reader still counts the message that it has copied already.
 constexpr std::uint64_t most_waiting_to_lend = 1;
+
+constexpr int most_parts_at_a_glance = 4;
 
 } // namespace
 
@@ -324,9 +327,28 @@ bool pipe_end::peek(frame& part) noexcept
         part_header_bytes_ = 0;
         queue.load();
     }
+    if (!is_inproc && has_more_messages())
+        burst::expect_more_of_this_thread();
     peeked_ = true;
     give_part(part);
     return true;
+}
+
+// Behind the message of the part that was found, as far as that can be seen at a glance.
+bool pipe_end::has_more_messages() const noexcept
+{
+    const std::byte* at = in_->queue.read_begin() + part_header_bytes_ + part_bytes_;
+    const std::byte* const end = in_->queue.read_end();
+    bool more = part_more_;
+    for (int parts = 0; more && parts < most_parts_at_a_glance; ++parts) {
+        zmtp3::frame_header header;
+        if (!zmtp3::decode_header(at, static_cast<std::size_t>(end - at), header) ||
+            header.body_bytes >= static_cast<std::size_t>(end - at) - header.header_bytes)
+            return false;
+        at += header.header_bytes + header.body_bytes;
+        more = (header.flags & zmtp3::flag_more) != 0;
+    }
+    return !more && at < end;
 }
 
 // The part that was found in the queue. Field by field: a frame kept as a whole would be loaded in

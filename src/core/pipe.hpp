@@ -443,6 +443,7 @@ private:
             notify(writable);
     }
     bool flush_for_room() noexcept;
+    bool has_more_messages() const noexcept;
     void give_part(frame& part) const noexcept;
     bool write_newest(const frame& part) noexcept;
     bool peek_newest(frame& part) noexcept;

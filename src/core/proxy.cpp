@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/proxy.hpp"
 
+#include "core/burst.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -50,6 +52,27 @@ private:
     std::optional<socket_gate::turn> second_;
 };
 
+// Calls of the proxy that do not wait leave the batches of this socket to it, as long as this is
+// there. Others may call one that many threads use.
+class own_batches {
+public:
+    explicit own_batches(socket& of) noexcept : of_(of)
+    {
+        if (!of_.gate())
+            of_.leave_batches_to_caller(true);
+    }
+    ~own_batches()
+    {
+        if (!of_.gate())
+            of_.leave_batches_to_caller(false);
+    }
+    own_batches(const own_batches&) = delete;
+    own_batches& operator=(const own_batches&) = delete;
+
+private:
+    socket& of_;
+};
+
 int send_with_group(socket& to, std::string_view group, const frame& part, bool dont_wait)
 {
     return to.gate() ? to.send_to_group(group, part, dont_wait) : to.send(part, dont_wait);
@@ -74,6 +97,7 @@ int proxy::run()
 {
     const wait_mark marks[] = {wait_mark(front_.at), wait_mark(back_.at), wait_mark(capture_),
                                wait_mark(control_)};
+    const own_batches mine[] = {own_batches(*front_.at), own_batches(*back_.at)};
     sleeper_.prepare(false);
     for (;;) {
         sleeper_.begin();
@@ -127,7 +151,8 @@ int proxy::look_for_news(bool& news)
     return 0;
 }
 
-int proxy::sleep()
+// Of all sockets first: to flush them is cheaper than to end a burst to them.
+void proxy::write_batches()
 {
     for (socket* each : {front_.at, back_.at, capture_, control_})
         if (each) {
@@ -135,6 +160,12 @@ int proxy::sleep()
             if (!mine.error())
                 each->flush();
         }
+    burst::end_of_this_thread();
+}
+
+int proxy::sleep()
+{
+    write_batches();
     bool timed_out = false;
     return sleeper_.sleep(base::no_deadline, timed_out, no_descriptors_);
 }
@@ -154,11 +185,12 @@ int proxy::collect_mail()
 
 int proxy::move_messages(bool& moved)
 {
-    for (direction& way : ways_)
+    for (direction& way : ways_) {
+        bool moved_this_way = false;
         for (int messages = 0; messages < burst_messages; ++messages) {
             switch (forward(way)) {
             case progress::moved:
-                moved = true;
+                moved = moved_this_way = true;
                 continue;
             case progress::failed:
                 return error_;
@@ -167,6 +199,9 @@ int proxy::move_messages(bool& moved)
             }
             break;
         }
+        if (moved_this_way)
+            write_batches();
+    }
     return 0;
 }
 

@@ -55,6 +55,7 @@ private:
 
     int note_mail();
     int look_for_news(bool& news);
+    void write_batches();
     int sleep();
     int collect_mail();
 

@@ -96,6 +96,10 @@ public:
     void write_last_batch() noexcept override;
     void leave_batch() noexcept override;
     bool collect_batch() noexcept override;
+    std::uint64_t committed_messages() const noexcept override
+    {
+        return writer().committed_messages();
+    }
 
     // runtime::resident
     void do_request(unsigned number) override;
@@ -175,7 +179,7 @@ private:
     void report(std::uint64_t event, int value);
     void give_up();
     void leave_endpoint(bool was_lost) noexcept;
-    engine::outbound& writer() noexcept { return *writer_.load(std::memory_order_acquire); }
+    engine::outbound& writer() const noexcept { return *writer_.load(std::memory_order_acquire); }
     void stop_reconnecting();
     void begin_close(int linger_ms);
     void close_after_output();

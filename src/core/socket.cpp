@@ -73,7 +73,8 @@ template <class Operation>
 int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
 {
     if (timeout_ms == 0) {
-        write_batches();
+        if (!leaves_batches_)
+            write_batches();
         return box_->watched() ? try_once_more(operation) : EAGAIN;
     }
     const base::deadline until = base::deadline_after_ms(timeout_ms);

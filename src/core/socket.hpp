@@ -186,6 +186,9 @@ public:
     base::glance read_lent();
     /// To be called before a sleep: an answer cannot come while the question waits for company.
     void flush() noexcept;
+    /// Calls that do not wait write no batches from now on: the caller sees to them, with flush() and
+    /// burst::end_of_this_thread().
+    void leave_batches_to_caller(bool leave) noexcept { leaves_batches_ = leave; }
     /// See pattern::peer_events. 0 or errno.
     int peer_events(std::string_view routing_id, int& out);
     base::mailbox& box() noexcept { return *box_; }
@@ -399,6 +402,7 @@ private:
     const bool thread_safe_;
     bool closed_ = false;
     bool tells_next_use_ = false;
+    bool leaves_batches_ = false; ///< see leave_batches_to_caller()
     // Who waits stores one and looks at the other, and so does who closes; see leave_to_waiting().
     std::atomic<std::uint32_t> waits_{0}; ///< written by the socket's thread
     std::atomic<bool> left_{false};

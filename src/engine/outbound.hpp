@@ -119,7 +119,7 @@ public:
                          bool in_stream = false);
     /// What is left to the next message is not more than this.
     static constexpr std::size_t most_left_bytes = 8 * 1024;
-    /// Sending thread. How many messages it has committed so far.
+    /// Any thread. How many messages have been committed so far, about now.
     std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
     /// I/O thread. How far the peer has got with what was written.
     sending_progress::state progress();
