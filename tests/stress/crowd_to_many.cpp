@@ -131,6 +131,8 @@ public:
         ++record().received;
         if (done() && receive_part(socket_, ZMQ_DONTWAIT))
             complain("more has come than was sent");
+        if (done() && lives_ > 1 && scene_.peer_type() == ZMQ_DEALER && stream_ % 2 == 0)
+            return_as_another();
         return true;
     }
     bool done() const override { return next_ == quota_; }
@@ -144,17 +146,33 @@ private:
         : crowd_peer(stage, scene.peer_type(), "peer " + std::to_string(stream)),
           scene_(scene),
           lives_(lives),
-          stream_(stream),
-          quota_(quota_of(stage.cell(), stream))
+          stream_(stream)
     {
-        if (scene.peer_type() == ZMQ_DEALER)
+        take_stream(stream);
+    }
+
+    void take_stream(std::uint32_t stream)
+    {
+        stream_ = stream;
+        quota_ = quota_of(stage_.cell(), stream);
+        next_ = 0;
+        if (scene_.peer_type() == ZMQ_DEALER)
             socket_.set(ZMQ_ROUTING_ID, "peer" + std::to_string(stream));
+    }
+    /// With the same socket, another connection and another id.
+    void return_as_another()
+    {
+        record().state = "disconnecting";
+        socket_.disconnect(scene_.address());
+        --lives_;
+        take_stream(stage_.new_stream());
+        begin();
     }
 
     addressed& scene_;
-    const int lives_;
-    const std::uint32_t stream_;
-    const std::uint64_t quota_;
+    int lives_;
+    std::uint32_t stream_;
+    std::uint64_t quota_ = 0;
     std::uint64_t next_ = 0;
 };
 
