@@ -15,9 +15,11 @@ std::unique_ptr<crowd_scene> make_scene(crowd_stage& stage)
     switch (stage.cell().what) {
     case scene::router_dealer:
     case scene::server_client:
+        return scene_to_each(stage);
     case scene::push_pull:
+        return scene_to_any(stage);
     case scene::pub_sub:
-        return scene_to_many(stage);
+        return scene_to_all(stage);
     case scene::dealer_rep:
     case scene::dealer_router:
         return scene_of_requests(stage);

@@ -123,6 +123,23 @@ private:
 void launch_peers(crowd_stage& stage, const std::string& name,
                   std::vector<std::unique_ptr<crowd_peer>> peers);
 
+/// So many peers follow each other at one place.
+int generations(const crowd_cell& cell);
+/// How many messages belong to a stream. They differ, so that not all end at once.
+std::uint64_t quota_of(const crowd_cell& cell, std::uint32_t stream);
+/// So many messages come from or to one place between two that take it, on average.
+std::uint64_t messages_per_life(const crowd_cell& cell);
+
+/// Makes as many peers as the cell has, and has them live.
+template <typename Peer, typename Scene>
+void launch_all(crowd_stage& stage, Scene& scene, const char* name)
+{
+    std::vector<std::unique_ptr<crowd_peer>> peers;
+    for (int i = 0; i < stage.cell().peers; ++i)
+        peers.push_back(std::make_unique<Peer>(stage, scene, generations(stage.cell())));
+    launch_peers(stage, name, std::move(peers));
+}
+
 /// Addresses that peers have bound, for the thread that connects to them.
 class crowd_offers {
 public:
@@ -140,13 +157,6 @@ private:
     std::atomic<std::size_t> size_{0};
 };
 
-/// So many peers follow each other at one place.
-int generations(const crowd_cell& cell);
-/// How many messages belong to a stream. They differ, so that not all end at once.
-std::uint64_t quota_of(const crowd_cell& cell, std::uint32_t stream);
-/// So many messages come from or to one place between two that take it, on average.
-std::uint64_t messages_per_life(const crowd_cell& cell);
-
 /// What runs in a cell. Its threads may use it until all have ended.
 class crowd_scene {
 public:
@@ -155,7 +165,9 @@ public:
     /// After all threads have ended well: throws if something is missing.
     virtual void check() {}
 };
-std::unique_ptr<crowd_scene> scene_to_many(crowd_stage& stage);
+std::unique_ptr<crowd_scene> scene_to_each(crowd_stage& stage);
+std::unique_ptr<crowd_scene> scene_to_any(crowd_stage& stage);
+std::unique_ptr<crowd_scene> scene_to_all(crowd_stage& stage);
 std::unique_ptr<crowd_scene> scene_of_requests(crowd_stage& stage);
 std::unique_ptr<crowd_scene> scene_from_many(crowd_stage& stage);
 std::unique_ptr<crowd_scene> scene_of_broker(crowd_stage& stage);
