@@ -258,7 +258,8 @@ struct passed_on {
             {"--warm-up", "Untimed messages before (a tenth of the count)"},
             {"--pin", "CPUs of the source's and the sink's thread, e.g. 0,1 (not pinned)"},
             {"--receive", "Many sockets of one thread: each in turn, or poll (turn)"},
-            {"--receivers", "Threads that receive from many sockets (1)"}};
+            {"--receivers", "Threads that receive from many sockets (1)"},
+            {"--idle-subscribers", "to_many_pub, loaded with --rate: more that never read (0)"}};
         for (const auto& [option, help] : options) {
             app.add_option(option, values[option], help)->group("Given on to the worker");
         }

@@ -44,6 +44,9 @@ void add_many_options(CLI::App& app, settings& chosen, std::map<dimension, int>&
         ->check(CLI::PositiveNumber);
     app.add_option("--receivers", chosen.receivers, "Threads that receive from many sockets")
         ->check(CLI::PositiveNumber);
+    app.add_option("--idle-subscribers", chosen.idle_subscribers,
+                   "to_many_pub in loaded mode: more subscribers, which never read")
+        ->check(CLI::NonNegativeNumber);
     app.add_option("--receive", chosen.order,
                    "Sockets of one thread: turn (each in turn) or poll (which have messages)")
         ->transform(CLI::CheckedTransformer(orders).description(""));
@@ -72,6 +75,11 @@ std::string contradiction_of_many(const settings& chosen)
                                    what.pattern == pattern::forwarder;
     if (chosen.receivers != 1 && !several_receivers) {
         return "--receivers is for to_many_router, to_many_pub and forwarder";
+    }
+    // Only what is dropped for them keeps the others going, and at full speed it is for all.
+    if (chosen.idle_subscribers != 0 &&
+        (what.pattern != pattern::to_many_pub || what.mode != mode::loaded)) {
+        return "--idle-subscribers is for to_many_pub in loaded mode";
     }
     if (chosen.receivers > party_count(what)) {
         return "there are more receiving threads than sockets";

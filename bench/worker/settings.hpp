@@ -34,6 +34,7 @@ struct settings {
     double per_second = 0;                     ///< messages, in loaded mode
     int receivers = 1;                         ///< threads for many sockets that receive
     receive_order order = receive_order::turn; ///< PUSH to many: always poll
+    int idle_subscribers = 0;                  ///< beside the peers; they never read
 
     bool identify = false;     ///< only tell which library was loaded
     int control_fd = -1;       ///< in a peer process: the inherited end of the control channel

@@ -28,7 +28,7 @@ public:
     to_many(const settings& chosen, run_guard& guard)
         : chosen_(chosen),
           peers_(extent(chosen.what, dimension::peers)),
-          scene_(chosen, guard, 1 + peers_),
+          scene_(chosen, guard, 1 + peers_ + chosen.idle_subscribers),
           hub_(scene_.open_hub(hub_type())),
           rounds_(std::max<std::uint64_t>(1, chosen.count / count())),
           warm_up_rounds_(std::max<std::uint64_t>(1, chosen.warm_up / count()))
@@ -77,11 +77,16 @@ private:
         if (is(pattern::to_many_router)) {
             hub_.set(ZMQ_ROUTER_MANDATORY, 1);
         }
-        if (is(pattern::to_many_pub)) {
+        if (is(pattern::to_many_pub) && chosen_.idle_subscribers == 0) {
             // It waits for room instead of dropping.
             hub_.set(ZMQ_XPUB_NODROP, 1);
         }
         const std::string endpoint = scene_.bind(hub_);
+        for (int i = 0; i < chosen_.idle_subscribers; ++i) {
+            socket& idle = scene_.open_party(ZMQ_SUB);
+            idle.set(ZMQ_SUBSCRIBE, "");
+            idle.connect(endpoint);
+        }
         for (int i = 0; i < peers_; ++i) {
             socket& peer = scene_.open_party(peer_type());
             // Of 8 bytes, as programs like to have them.

@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -157,11 +158,13 @@ public:
     // tcp: what the peer has not acknowledged. A kernel goes on sending what a closed socket has
     // left, but gives that up as soon as the peer sends anything itself. ipc: what it has not read.
     // The kernel keeps that, but peers exist that stop reading as soon as they are told of the end.
+    // What a reset has left undelivered stays counted, but nobody will get it any more.
     std::size_t undelivered_bytes() const noexcept override
     {
         int bytes = 0;
-        return ::ioctl(fd_, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes)
-                                                                : 0;
+        return ::ioctl(fd_, SIOCOUTQ, &bytes) == 0 && bytes > 0 && !is_over()
+                   ? static_cast<std::size_t>(bytes)
+                   : 0;
     }
 
     std::size_t packet_bytes() const noexcept override { return kind_.packet_bytes(fd_); }
@@ -201,6 +204,13 @@ public:
     }
 
 private:
+    // Neither end can send any more.
+    bool is_over() const noexcept
+    {
+        pollfd look{fd_, 0, 0};
+        return ::poll(&look, 1, 0) > 0 && (look.revents & POLLHUP) != 0;
+    }
+
     static io_result result(ssize_t moved) noexcept
     {
         if (moved >= 0)

@@ -6,6 +6,7 @@
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -199,6 +200,26 @@ TEST_F(SocketStream, knows_what_the_peer_has_not_got)
     EXPECT_LT(0U, stream_->undelivered_bytes());
     empty();
     EXPECT_EQ(0U, stream_->undelivered_bytes());
+}
+
+// The kernel goes on counting what it has thrown away.
+TEST(TcpStream, has_nothing_to_deliver_after_a_reset)
+{
+    boost::asio::io_context io;
+    using boost::asio::ip::tcp;
+    tcp::acceptor listener(io, {boost::asio::ip::address_v4::loopback(), 0});
+    tcp::socket peer(io);
+    peer.connect(listener.local_endpoint());
+    generic_socket socket(io);
+    socket.assign({AF_INET, 0}, listener.accept().release());
+    const auto stream = make_socket_stream(std::move(socket), kind, {});
+    std::vector<std::byte> body(100'000);
+    const iovec piece{body.data(), body.size()};
+    while (!stream->write_some(&piece, 1).would_block())
+        ;
+    EXPECT_LT(0U, stream->undelivered_bytes());
+    peer.close(); // with unread input
+    EXPECT_EQ(0U, stream->undelivered_bytes());
 }
 
 TEST_F(SocketStream, forgets_its_waits_when_it_closes)

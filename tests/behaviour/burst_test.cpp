@@ -125,9 +125,71 @@ TEST_P(Burst, is_delivered_after_its_socket_is_closed)
     }
 }
 
-TEST_P(Burst, through_many_sockets_arrives)
+TEST_P(Burst, of_a_push_socket_arrives_though_its_thread_makes_no_further_call)
 {
-    constexpr std::size_t sockets = 50;
+    for (const std::size_t peers : {2, 8, 40}) {
+        test_socket source(context_, ZMQ_PUSH);
+        std::vector<test_socket> sinks;
+        for (std::size_t i = 0; i < peers; ++i) {
+            sinks.emplace_back(far_context_, ZMQ_PULL);
+            source.connect(sinks.back().bind_and_resolve(fresh_bind_address(GetParam())));
+        }
+        for (std::size_t i = 0; i < peers; ++i)
+            source.send("hello");
+        for (test_socket& sink : sinks)
+            ASSERT_EQ("hello", sink.recv());
+        for (int turn = 0; turn < 10; ++turn) {
+            const silent_thread sender([&] {
+                for (int number = 0; number < rounds; ++number)
+                    for (std::size_t i = 0; i < peers; ++i)
+                        source.send(std::to_string(number));
+            });
+            for (int number = 0; number < rounds; ++number)
+                for (test_socket& sink : sinks)
+                    ASSERT_EQ(std::to_string(number), sink.recv());
+        }
+    }
+}
+
+TEST_P(Burst, of_a_publisher_arrives_though_its_thread_makes_no_further_call)
+{
+    for (const std::size_t peers : {1, 2, 8, 40}) {
+        test_socket source(context_, ZMQ_PUB);
+        const std::string address = source.bind_and_resolve(fresh_bind_address(GetParam()));
+        std::vector<test_socket> sinks;
+        for (std::size_t i = 0; i < peers; ++i) {
+            sinks.emplace_back(far_context_, ZMQ_SUB);
+            sinks.back().set(ZMQ_SUBSCRIBE, "");
+            sinks.back().connect(address);
+        }
+        for (test_socket& sink : sinks)
+            ASSERT_TRUE(wait_until([&] {
+                source.send("hello");
+                return sink.readable(std::chrono::milliseconds(1));
+            }));
+        source.send("begin");
+        for (test_socket& sink : sinks)
+            while (sink.recv() != "begin") {
+            }
+        for (int turn = 0; turn < 10; ++turn) {
+            const silent_thread sender([&] {
+                for (int number = 0; number < rounds; ++number)
+                    source.send(std::to_string(number));
+            });
+            for (int number = 0; number < rounds; ++number)
+                for (test_socket& sink : sinks)
+                    ASSERT_EQ(std::to_string(number), sink.recv());
+        }
+    }
+}
+
+class BurstThroughSockets : public Burst {
+protected:
+    void expect_all_through(std::size_t sockets);
+};
+
+void BurstThroughSockets::expect_all_through(std::size_t sockets)
+{
     test_socket sink(far_context_, ZMQ_PULL);
     const std::string address = sink.bind_and_resolve(fresh_bind_address(GetParam()));
     std::vector<test_socket> sources;
@@ -152,6 +214,12 @@ TEST_P(Burst, through_many_sockets_arrives)
     }
 }
 
+TEST_P(BurstThroughSockets, arrives)
+{
+    for (const std::size_t sockets : {2, 8, 50})
+        expect_all_through(sockets);
+}
+
 TEST_P(Burst, outlives_a_context_that_it_began_in)
 {
     meet(8);
@@ -174,6 +242,7 @@ TEST_P(Burst, outlives_a_context_that_it_began_in)
 }
 
 ZLINK_WIRE_TRANSPORTS(Burst);
+ZLINK_WIRE_TRANSPORTS(BurstThroughSockets);
 
 } // namespace
 } // namespace zlink::test

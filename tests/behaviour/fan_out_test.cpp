@@ -256,6 +256,45 @@ TEST_P(FanOut, what_was_published_before_the_end_arrives)
     expect(0, count, 300, count);
 }
 
+// Messages for it are dropped; the exact figures are those of zlink_bench --idle-subscribers.
+TEST_P(FanOut, is_not_slowed_down_by_a_subscriber_that_does_not_read)
+{
+    constexpr int others = 10;
+    constexpr int bursts = 100;
+    constexpr int burst = 100;
+    open();
+    publisher_.set(ZMQ_XPUB_NODROP, 0);
+    const auto publish_all = [&] {
+        const stopwatch clock;
+        for (int number = 0; number < bursts * burst; ++number) {
+            publisher_.send(body(number, 1024));
+            if (number % burst != burst - 1)
+                continue;
+            for (test_socket& each : subscribers_)
+                for (int expected = number - burst + 1; expected <= number; ++expected)
+                    EXPECT_EQ(body(expected, 1024), each.recv());
+        }
+        return clock.elapsed_ms();
+    };
+    subscribe(others);
+    const long alone_ms = publish_all();
+    subscribers_.clear();
+
+    test_socket idle(context_, ZMQ_SUB);
+    idle.set(ZMQ_SUBSCRIBE, "");
+    idle.connect(address_);
+    ASSERT_TRUE(wait_until([&] {
+        publisher_.send("marker");
+        return idle.readable(std::chrono::milliseconds(1));
+    }));
+    subscribe(others);
+    EXPECT_GT(3 * alone_ms + 1000, publish_all());
+    int kept = 0;
+    while (idle.try_recv_parts())
+        ++kept;
+    EXPECT_GT(bursts * burst, kept) << "it was to be full";
+}
+
 ZLINK_ALL_TRANSPORTS(FanOut);
 
 class RadioFanOut : public transport_test {};
