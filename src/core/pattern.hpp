@@ -24,6 +24,9 @@ public:
     virtual void refuse(pipe_end& pipe) = 0;
     /// What comes from now on through this pipe stays unread: nobody need fetch it.
     virtual void ignore_arrivals(pipe_end& pipe) = 0;
+    /// A message is going to be written to so many pipes, one after the other, until it has been.
+    virtual void begin_message_to_many(std::size_t pipes) = 0;
+    virtual void end_message_to_many() = 0;
     virtual const socket_options& options() const noexcept = 0;
 };
 

@@ -287,6 +287,13 @@ bool socket::leave_reading()
     return true;
 }
 
+// Who had to wait for room is in the middle of sending.
+void socket::note_wait_for_room() noexcept
+{
+    burst::expect_more_of_this_thread();
+    link_->pace->waited_for_room(burst::clock::now());
+}
+
 int socket::wait_to_send(const frame& part, bool dont_wait)
 {
     after_operation(0);
@@ -296,7 +303,12 @@ int socket::wait_to_send(const frame& part, bool dont_wait)
         if (result != EAGAIN)
             return result;
     }
-    const int result = wait_until(operation, dont_wait ? 0 : options_.send_timeout_ms, false);
+    const auto after_wait = [&] {
+        if (!dont_wait)
+            note_wait_for_room();
+        return operation();
+    };
+    const int result = wait_until(after_wait, dont_wait ? 0 : options_.send_timeout_ms, false);
     if (result == EAGAIN && !part.more())
         pattern_->last_part_refused();
     return result;
@@ -312,7 +324,12 @@ int socket::send_to_group(std::string_view group, const frame& part, bool dont_w
     const int result = after_operation(send());
     if (result != EAGAIN)
         return result;
-    return wait_until(send, dont_wait ? 0 : options_.send_timeout_ms, false);
+    const auto after_wait = [&] {
+        if (!dont_wait)
+            note_wait_for_room();
+        return send();
+    };
+    return wait_until(after_wait, dont_wait ? 0 : options_.send_timeout_ms, false);
 }
 
 int socket::wait_to_receive(frame& part, bool dont_wait)
@@ -559,6 +576,18 @@ void socket::ignore_arrivals(pipe_end& pipe)
 {
     if (end_own_reading(pipe))
         pipe.stop_reading();
+}
+
+void socket::begin_message_to_many(std::size_t pipes)
+{
+    if (pipes > shared_pace::direct_writes)
+        link_->pace->begin_message(pipes, burst::clock::now());
+}
+
+void socket::end_message_to_many()
+{
+    if (link_->pace->in_message)
+        link_->pace->end_message(burst::clock::now());
 }
 
 void socket::drop_pipes()

@@ -260,6 +260,8 @@ public:
         drop(pipe);
     }
     void ignore_arrivals(pipe_end& pipe) override;
+    void begin_message_to_many(std::size_t pipes) override;
+    void end_message_to_many() override;
 
 private:
     static constexpr int would_block = 11; // EAGAIN, checked in socket.cpp
@@ -364,6 +366,7 @@ private:
     int sleep(base::deadline until, bool for_input);
     base::wait_result sleep_alone(base::deadline until, bool for_input);
     void write_batches() noexcept;
+    void note_wait_for_room() noexcept;
     void consider_reading();
     void take_lent(pipe_end& pipe);
     int ready_for(int wanted, int& out);

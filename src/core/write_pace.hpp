@@ -25,6 +25,41 @@ struct shared_pace {
     const void* last_woken = nullptr; ///< the connection
     unsigned in_a_row = 0;            ///< times it was the same one
     unsigned direct_left = direct_writes;
+
+    // A message to more connections than that tells itself when it begins and ends. If the one
+    // before has found most of them busy, it takes longer until it counts as the first after a
+    // pause.
+    bool in_message = false;
+    std::size_t message_connections = 0;
+    std::size_t message_wakes = 0;
+    std::chrono::steady_clock::time_point message_end{};
+
+    /// The sending thread has waited for room: it would have gone on otherwise, that was no pause.
+    void waited_for_room(std::chrono::steady_clock::time_point now) noexcept
+    {
+        last_wake = message_end = now;
+    }
+    void begin_message(std::size_t to_connections,
+                       std::chrono::steady_clock::time_point now) noexcept
+    {
+        const bool were_busy = 2 * message_wakes < message_connections;
+        if (now - message_end >= (were_busy ? pause_of_stream : quick_wake))
+            direct_left = direct_writes;
+        in_message = true;
+        message_connections = to_connections;
+        message_wakes = 0;
+    }
+    void end_message(std::chrono::steady_clock::time_point now) noexcept
+    {
+        in_message = false;
+        message_end = now;
+    }
+
+    /// A publisher that wakes the next connection within this time is quick.
+    static constexpr std::chrono::nanoseconds quick_wake{3'000};
+    /// One whose connections were busy with several messages each has paused if none was woken for
+    /// so long.
+    static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
 };
 
 /// How what was committed for a connection is to be written, as the messages of the sending thread
@@ -73,14 +108,9 @@ public:
     void wrote_at_once(time_point now) noexcept { shared_->last_wake = now; }
 
 private:
-    // A publisher that wakes the next connection within this time is quick.
-    static constexpr std::chrono::nanoseconds quick_wake{3'000};
     // A socket that could send to many connections and wakes one only so often in a row has only
     // that one to send to.
     static constexpr unsigned wakes_until_single = 16;
-    // One whose connections were busy with several messages each has paused if none was woken for
-    // so long.
-    static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
 
     // A message to many: after a pause the first few connections are written to at once. While
     // messages follow each other quickly, or if there are more connections than that, the I/O
@@ -92,10 +122,13 @@ private:
         const bool in_stream = committed - std::exchange(committed_at_wake_, committed) > 1;
         const auto gap = now - pace.last_wake;
         pace.in_a_row = std::exchange(pace.last_woken, this) == this ? pace.in_a_row + 1 : 0;
-        if (gap >= (in_stream ? pause_of_stream : quick_wake) ||
-            pace.in_a_row >= wakes_until_single)
+        if (pace.in_message)
+            ++pace.message_wakes;
+        else if (gap >= (in_stream ? shared_pace::pause_of_stream : shared_pace::quick_wake) ||
+                 pace.in_a_row >= wakes_until_single)
             pace.direct_left = shared_pace::direct_writes;
-        if (pace.direct_left == shared_pace::direct_writes && pace.in_a_row != 0)
+        if (!pace.in_message && pace.direct_left == shared_pace::direct_writes &&
+            pace.in_a_row != 0)
             return {};
         if (pace.direct_left == 0) {
             pace.last_wake = now;

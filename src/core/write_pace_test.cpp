@@ -137,6 +137,46 @@ TEST_F(WritePace, writes_to_the_first_of_many_connections_after_a_pause)
         EXPECT_EQ(connection.choose(thread_, now_, committed_ + 1), way::hand_over);
 }
 
+/// A socket that sends each message to more connections than a thread writes to.
+class PublisherPace : public WritePace {
+protected:
+    PublisherPace()
+    {
+        shared_->fans_out = true;
+        for (int i = 0; i < 40; ++i)
+            connections_.emplace_back(shared_);
+    }
+    /// To all of which the first `asleep` are asleep; returns how many are written to at once.
+    int publish(std::chrono::nanoseconds gap, int asleep = 40)
+    {
+        int direct = 0;
+        shared_->begin_message(connections_.size(), now_ += gap);
+        ++committed_;
+        for (int i = 0; i < asleep; ++i)
+            direct += connections_[static_cast<std::size_t>(i)].choose(thread_, now_ += 5us,
+                                                                       committed_) == way::at_once;
+        shared_->end_message(now_);
+        return direct;
+    }
+
+    const std::shared_ptr<shared_pace> shared_ = std::make_shared<shared_pace>();
+    std::deque<write_pace> connections_;
+};
+
+TEST_F(PublisherPace, leaves_a_stream_to_the_io_threads)
+{
+    constexpr int all_direct = shared_pace::direct_writes;
+    EXPECT_EQ(publish(1ms), all_direct);
+    EXPECT_EQ(publish(4us), all_direct) << "after a pause";
+    EXPECT_EQ(publish(1us), 0) << "however long it takes to wake all of them";
+    EXPECT_EQ(publish(1us, 10), 0);
+    EXPECT_EQ(publish(100us), 0) << "most of them were busy";
+    EXPECT_EQ(publish(4us), all_direct);
+    EXPECT_EQ(publish(1us), 0);
+    shared_->waited_for_room(now_ += 1ms);
+    EXPECT_EQ(publish(1us), 0) << "that was no pause";
+}
+
 TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
 {
     const auto shared = std::make_shared<shared_pace>();

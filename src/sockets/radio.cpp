@@ -65,12 +65,14 @@ public:
         const auto message = chosen_.size() >= core::fan_out_log::fewest_peers
                                  ? log_.add(parts)
                                  : core::fan_out_log::entry{};
+        host_.begin_message_to_many(chosen_.size());
         for (core::pipe_end* pipe : chosen_) {
             if (message.chunk && !pipe->replaces_messages())
                 pipe->write_logged(message);
             else if (pipe->write(parts[0])) [[likely]]
                 pipe->write(parts[1]);
         }
+        host_.end_message_to_many();
         return 0;
     }
 

@@ -270,8 +270,10 @@ int xpub::send(const core::frame& part)
     }
     const bool whole = !in_send_ && !part.more();
     in_send_ = part.more();
+    host_.begin_message_to_many(chosen_.size());
     if (!whole || !write_by_log(part))
         write_to_chosen(part);
+    host_.end_message_to_many();
     if (!in_send_)
         chosen_.clear();
     return 0;
