@@ -35,7 +35,7 @@ void byte_queue::free_segment(segment* unused) noexcept
 void byte_queue::free_list(segment* first) noexcept
 {
     while (first) {
-        segment* next = first->next_returned;
+        segment* next = first->next.load(std::memory_order_relaxed);
         free_segment(first);
         first = next;
     }
@@ -50,7 +50,7 @@ byte_queue::segment* byte_queue::take_bare() noexcept
     if (!spare_bare_)
         return new (std::nothrow) segment;
     segment* s = spare_bare_;
-    spare_bare_ = s->next_returned;
+    spare_bare_ = s->next.load(std::memory_order_relaxed);
     return s;
 }
 
@@ -86,13 +86,17 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
     if (rotating_messages_.load(std::memory_order_relaxed) != 0 &&
         bytes <= rotating_capacity_bytes && next_chunk_bytes_ == largest_chunk_bytes)
         return take_with_rotating_chunk();
+    if (next_chunk_bytes_ == first_chunk_bytes && ++chunks_of_size_ > first_chunks) {
+        next_chunk_bytes_ = smallest_kept_chunk_bytes;
+        chunks_of_size_ = 0;
+    }
     if (!spare_with_chunk_) {
         spare_with_chunk_ = returned_with_chunk_.take_all();
         returned_chunks_.store(0, std::memory_order_relaxed);
     }
     while (spare_with_chunk_) {
         segment* s = spare_with_chunk_;
-        spare_with_chunk_ = s->next_returned;
+        spare_with_chunk_ = s->next.load(std::memory_order_relaxed);
         if (s->owner->capacity_bytes >= bytes && s->owner->capacity_bytes >= next_chunk_bytes_ / 2)
             return s;
         free_segment(s); // from a time of smaller chunks
@@ -107,9 +111,8 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
     }
     // Two are enough where one is read while the other is written. If a third is needed, more is
     // under way than fits into two.
-    if (++chunks_of_size_ > kept_chunks || next_chunk_bytes_ == first_chunk_bytes) {
-        next_chunk_bytes_ = std::min(std::max(next_chunk_bytes_ * 2, smallest_kept_chunk_bytes),
-                                     largest_chunk_bytes);
+    if (next_chunk_bytes_ != first_chunk_bytes && ++chunks_of_size_ > kept_chunks) {
+        next_chunk_bytes_ = std::min(next_chunk_bytes_ * 2, largest_chunk_bytes);
         chunks_of_size_ = 0;
     }
     return s;
@@ -249,7 +252,7 @@ bool byte_queue::prepare_append() noexcept
     segment* const spare = take_bare();
     if (!spare)
         return false;
-    spare->next_returned = std::exchange(spare_bare_, spare);
+    spare->next.store(std::exchange(spare_bare_, spare), std::memory_order_relaxed);
     return true;
 }
 
@@ -321,7 +324,7 @@ void byte_queue::return_stack::push(segment* passed) noexcept
 {
     segment* first = first_.load(std::memory_order_relaxed);
     do
-        passed->next_returned = first;
+        passed->next.store(first, std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(first, passed, std::memory_order_release,
                                          std::memory_order_relaxed));
 }

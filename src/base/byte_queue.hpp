@@ -39,14 +39,13 @@ public:
         std::byte* data = nullptr;
         std::uint64_t start = 0;           ///< stream position of data[0]
         std::atomic<std::uint64_t> end{0}; ///< stream position after the last byte; `open_end`
-        std::atomic<segment*> next{nullptr};
+        std::atomic<segment*> next{nullptr}; ///< also in a list of those that were returned
         buffer* owner = nullptr;           ///< keeps the memory alive (one reference)
         std::uint64_t messages_at_end = 0; ///< whole messages committed up to `end`
         bool ends_message = false;         ///< `end` is a message boundary
         bool is_body = false;              ///< one whole frame body (or the rest of one)
         bool is_shared = false;            ///< in memory that several queues refer to
         bool is_continuation = false;      ///< begins inside a frame: the rest of a body
-        segment* next_returned = nullptr;
     };
     static constexpr std::uint64_t open_end = UINT64_MAX;
 
@@ -230,9 +229,10 @@ public:
 
 private:
     static constexpr std::uint64_t asleep_bit = 1;
-    // Chunks start small, as many queues never carry more than a handshake, and double as long as
-    // the bytes under way need more than two of a size.
-    static constexpr std::size_t first_chunk_bytes = 1024;
+    // Chunks start tiny, as many queues carry a short message now and then and there may be very
+    // many of them, and double as long as the bytes under way need more than two of a size.
+    static constexpr std::size_t first_chunk_bytes = 144; // 192 with what a buffer begins with
+    static constexpr int first_chunks = 8;
     static constexpr std::size_t smallest_kept_chunk_bytes = 4 * 1024;
     static constexpr std::size_t largest_chunk_bytes = rotating_capacity_bytes;
     static constexpr int kept_chunks = 2;
@@ -273,7 +273,8 @@ private:
     alignas(cache_line_bytes) std::atomic<std::uint64_t> published_{0};
     std::atomic<std::uint64_t> published_messages_{0};
     std::atomic<bool> recalled_{false};
-    alignas(cache_line_bytes) return_stack returned_bare_;
+    // Changed with a segment, not with each message.
+    return_stack returned_bare_;
     return_stack returned_with_chunk_;
     std::atomic<int> returned_chunks_{0};
     std::atomic<std::uint64_t> released_position_{0}; ///< where the last segment given back ends
@@ -295,7 +296,7 @@ private:
     segment* spare_bare_ = nullptr;
     segment* spare_with_chunk_ = nullptr;
     std::size_t next_chunk_bytes_ = first_chunk_bytes;
-    int chunks_of_size_ = 0; ///< made since next_chunk_bytes_ changed
+    int chunks_of_size_ = 0; ///< made since next_chunk_bytes_ changed; of the first size: used
 
     // consumer
     alignas(cache_line_bytes) const std::byte* read_ = nullptr;

@@ -24,6 +24,11 @@ constexpr std::size_t most_moved_bytes = 16 * 1024;
 /// its topic.
 constexpr std::uint64_t command_bytes_at_least = 64 * 1024;
 
+/// Where little is read to if its queue has no room at hand: whatever comes then takes only as much
+/// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
+/// Used between prepare() and received(), which the same thread calls.
+thread_local std::byte scratch[smallest_read_bytes];
+
 bool keeps(kept_commands which, traffic_command_kind kind) noexcept
 {
     switch (kind) {
@@ -108,7 +113,7 @@ void inbound::reset() noexcept
     body_outside_ = false;
     outside_ = {};
     have_ = behind_body_ = needed_ = 0;
-    in_message_ = false;
+    in_message_ = bytes_lost_ = false;
     publish();
     to_.queue.rollback();
 }
@@ -143,6 +148,12 @@ int inbound::prepare(std::span<iovec> space) noexcept
     }
     // The rest of a chunk is used up to a quarter; then it is better to begin a new one.
     const std::size_t least = std::max(needed_, have_ + std::max(want / 4, std::size_t{256}));
+    in_scratch_ = !body_ && have_ == 0 && want == smallest_read_bytes && to_.queue.room() < least;
+    if (in_scratch_) {
+        offered_ = sizeof scratch;
+        space[0] = {scratch, sizeof scratch};
+        return 1;
+    }
     std::byte* tail = to_.queue.reserve(least, have_);
     if (!tail)
         return 0;
@@ -161,6 +172,8 @@ inbound_error inbound::received(std::size_t bytes)
         if (body_filled_ < body_bytes_)
             return inbound_error::none;
     } else {
+        if (in_scratch_ && !take_from_scratch(bytes))
+            return inbound_error::out_of_memory;
         if (bytes == offered_)
             read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
         have_ += bytes;
@@ -168,9 +181,22 @@ inbound_error inbound::received(std::size_t bytes)
     return go_on();
 }
 
+bool inbound::take_from_scratch(std::size_t bytes) noexcept
+{
+    in_scratch_ = false;
+    std::byte* const at = to_.queue.reserve(bytes);
+    if (at)
+        std::memcpy(at, scratch, bytes);
+    else
+        bytes_lost_ = true;
+    return at != nullptr;
+}
+
 // Each step is either done, or leaves everything as it was for the next time.
 inbound_error inbound::go_on()
 {
+    if (bytes_lost_)
+        return inbound_error::out_of_memory;
     if (body_ && body_filled_ == body_bytes_ && !finish_body())
         return inbound_error::out_of_memory;
     if (behind_body_) {

@@ -93,7 +93,6 @@ class socket_stream final : public stream {
 public:
     socket_stream(generic_socket socket, const socket_kind& kind, const options& settings)
         : socket_(std::move(socket)),
-          room_(socket_.get_executor()),
           fd_(socket_.native_handle()),
           kind_(kind),
           ipv6_(settings.ipv6)
@@ -127,7 +126,7 @@ public:
         if (which == direction::read)
             socket_.async_wait(generic_socket::wait_read, std::move(handler));
         else
-            room_.async_wait(fd_, std::move(handler));
+            room().async_wait(fd_, std::move(handler));
     }
 
     int lend() noexcept override
@@ -168,7 +167,8 @@ public:
 
     void close() noexcept override
     {
-        room_.cancel();
+        if (room_)
+            room_->cancel();
         error_code ignored;
         if (socket_.is_open())
             socket_.close(ignored);
@@ -201,6 +201,13 @@ public:
     }
 
 private:
+    room_wait& room()
+    {
+        if (!room_)
+            room_ = std::make_unique<room_wait>(socket_.get_executor());
+        return *room_;
+    }
+
     static io_result result(ssize_t moved) noexcept
     {
         if (moved >= 0)
@@ -215,7 +222,7 @@ private:
     }
 
     generic_socket socket_;
-    room_wait room_;
+    std::unique_ptr<room_wait> room_; ///< once it was full
     boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while lent
     int fd_;
     const socket_kind& kind_;
