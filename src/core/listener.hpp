@@ -36,6 +36,7 @@ private:
     void ask(request what) noexcept;
     void wait();
     void accept();
+    void accept_soon();
     void begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream);
     void pause(int error);
     void end();

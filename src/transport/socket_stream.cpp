@@ -17,6 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace zlink::transport {
 
@@ -261,23 +262,40 @@ public:
                             });
     }
 
-    // Asio accepts without SOCK_CLOEXEC.
+    void collect() noexcept override
+    {
+        try {
+            while (collected_.size() - given_ < most_collected) {
+                if (collected_.size() == collected_.capacity()) // there must be room for it
+                    collected_.reserve(std::max(fewest_collected, 2 * collected_.size()));
+                const taken next = take();
+                if (next.fd < 0)
+                    return; // accept() will find the same
+                collected_.push_back(next);
+            }
+        } catch (const std::bad_alloc&) {
+            // They go on waiting where they are.
+        }
+    }
+
+    bool has_collected() const noexcept override { return given_ != collected_.size(); }
+
     result accept(asio::io_context& target) override
     {
-        sockaddr_storage peer{};
-        int fd = -1;
-        do {
-            socklen_t bytes = sizeof peer;
-            fd = ::accept4(listener_->native_handle(), reinterpret_cast<sockaddr*>(&peer), &bytes,
-                           SOCK_CLOEXEC);
-        } while (fd < 0 && has_passed(errno));
+        const taken next = has_collected() ? collected_[given_++] : take();
+        if (!has_collected()) {
+            given_ = 0;
+            collected_.clear();
+            if (collected_.capacity() > most_kept)
+                collected_ = {};
+        }
+        const int fd = next.fd;
         if (fd < 0)
-            return {system_error(errno)};
-        base::close_in_children(fd);
+            return {system_error(next.error)};
         generic_socket socket(target);
         error_code error;
         try {
-            socket.assign({peer.ss_family, 0}, fd, error);
+            socket.assign({next.family, 0}, fd, error);
         } catch (...) {
             ::close(fd); // memory has run out
             throw;
@@ -296,6 +314,8 @@ public:
             return;
         error_code ignored;
         listener_->close(ignored);
+        for (; given_ != collected_.size(); ++given_)
+            ::close(collected_[given_].fd);
         if (on_close_)
             on_close_();
     }
@@ -310,7 +330,35 @@ public:
     int descriptor() const noexcept override { return listener_->native_handle(); }
 
 private:
+    struct taken {
+        int fd = -1;
+        int family = AF_UNSPEC;
+        int error = 0; ///< without a descriptor
+    };
+    // At most so many wait here instead of in the kernel.
+    static constexpr std::size_t most_collected = 16 * 1024;
+    static constexpr std::size_t fewest_collected = 16;
+    static constexpr std::size_t most_kept = 256;
+
+    // The next one of the kernel's queue. Asio accepts without SOCK_CLOEXEC.
+    taken take() noexcept
+    {
+        sockaddr_storage peer{};
+        int fd = -1;
+        do {
+            socklen_t bytes = sizeof peer;
+            fd = ::accept4(listener_->native_handle(), reinterpret_cast<sockaddr*>(&peer), &bytes,
+                           SOCK_CLOEXEC);
+        } while (fd < 0 && has_passed(errno));
+        if (fd < 0)
+            return {-1, AF_UNSPEC, errno};
+        base::close_in_children(fd);
+        return {fd, peer.ss_family, 0};
+    }
+
     const std::shared_ptr<generic_acceptor> listener_; ///< a wait for it may end after this
+    std::vector<taken> collected_;
+    std::size_t given_ = 0; ///< of them
     const socket_kind& kind_;
     options settings_;
     std::function<void()> on_close_;
