@@ -190,10 +190,12 @@ void session::begin_handshake(std::unique_ptr<transport::stream> stream)
     if (is_raw())
         return begin_traffic({}, {}, {});
     handshake_ = std::make_shared<stream_handshake>(io_, *stream_, local_peer(*options_));
-    handshake_->start(closing_ ? 0 : options_->handshake_interval_ms,
-                      [self = shared_from_this()](const stream_handshake::ending& how) {
-                          self->end_handshake(how);
-                      });
+    handshake_->start(
+        closing_ ? 0 : options_->handshake_interval_ms,
+        [self = shared_from_this()](const stream_handshake::ending& how) {
+            self->end_handshake(how);
+        },
+        was_accepted_ ? stream_handshake::first_look::read : stream_handshake::first_look::none);
 }
 
 void session::end_handshake(const stream_handshake::ending& how)
@@ -266,8 +268,8 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     if (remote.unversioned && takes_subscriptions(options_->type) &&
         !feed(engine::subscription_to_all_of_zmtp1))
         return;
-    if (feed(rest))
-        read();
+    if (feed(rest) && in_traffic_) // more may be there already, but rarely is
+        wait(transport::direction::read);
 }
 
 void session::attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
@@ -897,8 +899,8 @@ void session::begin_close(int linger_ms)
     if (linger_ms > 0) {
         if (handshake_)
             handshake_->lift_time_limit();
-        linger_timer_ = std::make_unique<boost::asio::steady_timer>(
-            io_, std::chrono::milliseconds(linger_ms));
+        linger_timer_ =
+            std::make_unique<boost::asio::steady_timer>(io_, std::chrono::milliseconds(linger_ms));
         linger_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
             if (!error)
                 self->finish();

@@ -209,7 +209,7 @@ private:
         std::string near;
         std::string far;
     };
-    std::unique_ptr<end_texts> ends_; ///< endpoints of the connection, for a monitor
+    std::unique_ptr<end_texts> ends_;             ///< endpoints of the connection, for a monitor
     std::shared_ptr<stream_handshake> handshake_; ///< while it lasts
     reading_lease reading_;                       ///< who uses in_ and reads from the stream
     heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
