@@ -25,11 +25,12 @@ byte_queue::~byte_queue()
 
 void byte_queue::free_segment(segment* unused) noexcept
 {
-    if (unused == &root_)
-        return;
     if (unused->owner)
         unused->owner->drop_reference();
-    delete unused;
+    if (unused == &root_)
+        unused->owner = nullptr;
+    else
+        delete unused;
 }
 
 void byte_queue::free_list(segment* first) noexcept
@@ -75,7 +76,7 @@ byte_queue::segment* byte_queue::take_with_rotating_chunk() noexcept
     const std::size_t rotating = rotating_bytes();
     s->owner = allocate_rotating_buffer(rotating > under_way ? rotating - under_way : 0);
     if (!s->owner) {
-        delete s;
+        free_segment(s);
         return nullptr;
     }
     return s;
@@ -106,7 +107,7 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
         return nullptr;
     s->owner = allocate_buffer(std::max(bytes, next_chunk_bytes_));
     if (!s->owner) {
-        delete s;
+        free_segment(s);
         return nullptr;
     }
     // Two are enough where one is read while the other is written. If a third is needed, more is
@@ -190,10 +191,28 @@ bool byte_queue::append_shared(buffer* chunk, std::byte* at, std::size_t bytes) 
     return true;
 }
 
+// Nothing has been appended so far.
+std::byte* byte_queue::reserve_first(std::size_t bytes) noexcept
+{
+    buffer* const chunk = allocate_buffer(std::max(bytes, next_chunk_bytes_));
+    if (!chunk)
+        return nullptr;
+    ++chunks_of_size_;
+    chunk->add_reference();
+    root_.owner = chunk_ = chunk;
+    root_.data = write_ = committed_write_ = chunk->data;
+    root_.end.store(open_end, std::memory_order_relaxed);
+    chunk_end_ = chunk->data + chunk->capacity_bytes;
+    tail_open_ = true;
+    return write_;
+}
+
 std::byte* byte_queue::reserve_slow(std::size_t bytes, std::size_t keep) noexcept
 {
     if (tail_shared_)
         return reserve_behind_shared(bytes);
+    if (tail_ == &root_ && !root_.data)
+        return reserve_first(bytes);
     if (!tail_open_ && chunk_ && room() >= bytes) {
         // Behind a body: the stream goes on in the same chunk.
         segment* view = take_bare();
@@ -331,8 +350,6 @@ void byte_queue::return_stack::push(segment* passed) noexcept
 
 void byte_queue::release(segment* passed) noexcept
 {
-    if (passed == &root_)
-        return;
     released_position_.store(passed->end.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
     if (passed->owner) {
@@ -364,6 +381,15 @@ void byte_queue::consume_body() noexcept
     release_finished_body();
 }
 
+// The consumer has seen that something was published.
+void byte_queue::come() noexcept
+{
+    if (!read_) [[unlikely]]
+        read_ = read_end_ = head_->data;
+    if (!send_at_) [[unlikely]]
+        send_at_ = send_->data;
+}
+
 bool byte_queue::load_slow() noexcept
 {
     for (;;) {
@@ -373,6 +399,7 @@ bool byte_queue::load_slow() noexcept
             if (position == limit_)
                 return false;
         }
+        come();
         const std::uint64_t end = head_->end.load(std::memory_order_relaxed);
         if (position == end) {
             segment* next = head_->next.load(std::memory_order_acquire);
@@ -391,6 +418,8 @@ byte_queue::batch byte_queue::gather(iovec* out, std::size_t entries, std::size_
     batch result;
     limit_ = published_position();
     const std::uint64_t all_messages = published_messages();
+    if (limit_ != 0)
+        come();
     segment* at = send_;
     const std::byte* from = send_at_;
     std::uint64_t position = send_position();
