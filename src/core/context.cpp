@@ -101,8 +101,8 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
         error = EMFILE;
         return nullptr;
     }
-    if (!defaults_.options || defaults_.options->type != type ||
-        defaults_.ipv6 != options_.ipv6 || defaults_.blocky != options_.blocky) {
+    if (!defaults_.options || defaults_.options->type != type || defaults_.ipv6 != options_.ipv6 ||
+        defaults_.blocky != options_.blocky) {
         auto fresh = std::make_shared<socket_options>();
         fresh->transport.ipv6 = options_.ipv6;
         if (!options_.blocky)

@@ -12,10 +12,7 @@ namespace zlink::core {
 
 dialer::dialer(boost::asio::io_context& io, const transport::scheme& scheme, std::string address,
                std::shared_ptr<const socket_options> options)
-    : io_(io),
-      scheme_(scheme),
-      address_(std::move(address)),
-      options_(std::move(options))
+    : io_(io), scheme_(scheme), address_(std::move(address)), options_(std::move(options))
 {}
 
 void dialer::start(connected_handler connected, event_handler happened)

@@ -76,7 +76,7 @@ private:
 
     boost::asio::io_context& io_;
     const std::function<void(action)> due_;
-    engine::heartbeat::clock::time_point began_; ///< the connection
+    engine::heartbeat::clock::time_point began_;       ///< the connection
     std::unique_ptr<engine::heartbeat> heartbeat_;     ///< if there are any: seldom
     std::unique_ptr<boost::asio::steady_timer> timer_; ///< while it is running
 };

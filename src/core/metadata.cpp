@@ -20,9 +20,8 @@ metadata::metadata(const std::vector<std::pair<std::string, std::string>>& prope
         bytes += sizeof(place) + each.first.size() + each.second.size() + 1;
     }
     // The first of a name stays the first.
-    std::ranges::stable_sort(in_order, {}, [](const property* each) -> std::string_view {
-        return each->first;
-    });
+    std::ranges::stable_sort(in_order, {},
+                             [](const property* each) -> std::string_view { return each->first; });
     properties_ = std::make_unique_for_overwrite<char[]>(bytes);
     char* const begin = properties_.get();
     auto at = static_cast<std::uint32_t>(in_order.size() * sizeof(place));
@@ -52,9 +51,8 @@ std::string_view metadata::name_at(std::uint32_t index) const noexcept
 const char* metadata::find(std::string_view name) const noexcept
 {
     const auto all = std::views::iota(std::uint32_t{0}, count_);
-    const auto at = std::ranges::lower_bound(all, name, {}, [this](std::uint32_t index) {
-        return name_at(index);
-    });
+    const auto at = std::ranges::lower_bound(
+        all, name, {}, [this](std::uint32_t index) { return name_at(index); });
     if (at == all.end() || name_at(*at) != name)
         return nullptr;
     place where;

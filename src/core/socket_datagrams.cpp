@@ -32,8 +32,8 @@ int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_ro
         return error.value();
     last_endpoint_ = opened->endpoint();
     snapshot_options();
-    const auto session = std::make_shared<datagram_session>(*thread, link_, options_,
-                                                            *head, role, std::move(opened));
+    const auto session = std::make_shared<datagram_session>(*thread, link_, options_, *head, role,
+                                                            std::move(opened));
     auto pipe = session->make_pipe();
     datagrams_.push_back({last_endpoint_, std::string(text), role, session, pipe});
     adopt(std::move(pipe));

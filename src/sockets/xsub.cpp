@@ -10,10 +10,7 @@
 namespace zlink::sockets {
 
 xsub::xsub(core::pattern_host& host, bool filters)
-    : host_(host),
-      set_(std::make_shared<subscription_set>()),
-      in_(host),
-      filters_(filters)
+    : host_(host), set_(std::make_shared<subscription_set>()), in_(host), filters_(filters)
 {}
 
 void xsub::attach(core::pipe_end& pipe)
