@@ -106,6 +106,8 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
     if (!s)
         return nullptr;
     s->owner = allocate_buffer(std::max(bytes, next_chunk_bytes_));
+    if (!s->owner)
+        s->owner = allocate_buffer(bytes); // may be certain to be there
     if (!s->owner) {
         free_segment(s);
         return nullptr;

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t smallest_read_bytes = 2 * 1024;
 constexpr std::size_t largest_read_bytes = 64 * 1024;
+/// Of a new chunk that is read to.
+constexpr std::size_t smallest_room_bytes = 1024;
 /// Bodies from here on get memory of their own, unless they have arrived as a whole already.
 constexpr std::size_t large_body_bytes = 24 * 1024;
 /// What is read along with the rest of a large body: the next header, and little that must move.
@@ -148,13 +150,22 @@ int inbound::prepare(std::span<iovec> space) noexcept
     }
     // The rest of a chunk is used up to a quarter; then it is better to begin a new one.
     const std::size_t least = std::max(needed_, have_ + std::max(want / 4, std::size_t{256}));
-    in_scratch_ = !body_ && have_ == 0 && want == smallest_read_bytes && to_.queue.room() < least;
+    base::byte_queue& queue = to_.queue;
+    const bool at_hand = queue.room() >= least;
+    in_scratch_ = false;
+    // An envelope had better lie in one piece: see comes_for_next_part().
+    if (!at_hand && !body_ && have_ == 0 && want == smallest_read_bytes &&
+        !envelope_is_taken_off_) {
+        // What is read must find memory then.
+        const bool is_new = queue.committed_messages() == 0 && !queue.has_uncommitted();
+        offered_ = std::min(sizeof scratch, base::certain_bytes());
+        in_scratch_ = offered_ != 0 && (is_new || queue.prepare_append());
+    }
     if (in_scratch_) {
-        offered_ = sizeof scratch;
-        space[0] = {scratch, sizeof scratch};
+        space[0] = {scratch, offered_};
         return 1;
     }
-    std::byte* tail = to_.queue.reserve(least, have_);
+    std::byte* tail = queue.reserve(at_hand ? least : std::max(least, smallest_room_bytes), have_);
     if (!tail)
         return 0;
     offered_ = std::min(to_.queue.room() - have_, std::max(want, least - have_));

@@ -179,6 +179,7 @@ TEST(Accepting, takes_one_after_the_other_until_there_is_nobody)
 TEST(Accepting, makes_room_for_others_before_anybody_is_served)
 {
     boost::asio::io_context io;
+    const auto work = boost::asio::make_work_guard(io);
     error_code failed;
     options settings;
     settings.backlog = 0;
@@ -205,6 +206,7 @@ TEST(Accepting, makes_room_for_others_before_anybody_is_served)
 TEST(Accepting, ends_with_those_that_were_not_served)
 {
     boost::asio::io_context io;
+    const auto work = boost::asio::make_work_guard(io);
     error_code failed;
     const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
     ASSERT_FALSE(failed);
