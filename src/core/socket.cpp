@@ -780,7 +780,7 @@ int socket::bind(std::string_view text)
     if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
         return open_datagrams(*datagrams, endpoint_role::bound, text, endpoint.address);
     if (endpoint.scheme == "inproc") {
-        std::string last(text);
+        shared_text last{std::string(text)};
         bound_.push_back({last, nullptr}); // before the name is known: memory may run out
         try {
             if (const int error =
