@@ -45,10 +45,9 @@ bool pipe_end::notify(std::uint32_t events) noexcept
     return box_ && box_->post(*this, events, shared_from_this());
 }
 
-void pipe_end::set_peer(peer_info info)
+void pipe_end::set_peer(std::unique_ptr<peer_info> info) noexcept
 {
-    auto fresh = std::make_unique<peer_info>(std::move(info));
-    delete peer_.exchange(fresh.release(), std::memory_order_acq_rel);
+    delete peer_.exchange(info.release(), std::memory_order_acq_rel);
 }
 
 std::unique_ptr<peer_info> pipe_end::take_peer()

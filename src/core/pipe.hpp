@@ -154,7 +154,8 @@ public:
     bool notify(std::uint32_t events) noexcept;
 
     // --- what the handshake found; any thread
-    void set_peer(peer_info info);
+    void set_peer(peer_info info) { set_peer(std::make_unique<peer_info>(std::move(info))); }
+    void set_peer(std::unique_ptr<peer_info> info) noexcept;
     /// What was set last; null if that was taken already.
     std::unique_ptr<peer_info> take_peer();
 

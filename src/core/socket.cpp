@@ -493,7 +493,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         }
     } catch (...) { // memory has run out: what is still to be done stays news
         if (peer && (events & pipe_end::identified))
-            pipe.set_peer(std::move(*peer));
+            pipe.set_peer(std::move(peer)); // needs no memory
         pipe.notify(events);
         throw;
     }
