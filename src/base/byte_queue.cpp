@@ -25,17 +25,18 @@ byte_queue::~byte_queue()
 
 void byte_queue::free_segment(segment* unused) noexcept
 {
-    if (unused == &root_)
-        return;
     if (unused->owner)
         unused->owner->drop_reference();
-    delete unused;
+    if (unused == &root_)
+        unused->owner = nullptr;
+    else
+        delete unused;
 }
 
 void byte_queue::free_list(segment* first) noexcept
 {
     while (first) {
-        segment* next = first->next_returned;
+        segment* next = first->next.load(std::memory_order_relaxed);
         free_segment(first);
         first = next;
     }
@@ -50,7 +51,7 @@ byte_queue::segment* byte_queue::take_bare() noexcept
     if (!spare_bare_)
         return new (std::nothrow) segment;
     segment* s = spare_bare_;
-    spare_bare_ = s->next_returned;
+    spare_bare_ = s->next.load(std::memory_order_relaxed);
     return s;
 }
 
@@ -75,7 +76,7 @@ byte_queue::segment* byte_queue::take_with_rotating_chunk() noexcept
     const std::size_t rotating = rotating_bytes();
     s->owner = allocate_rotating_buffer(rotating > under_way ? rotating - under_way : 0);
     if (!s->owner) {
-        delete s;
+        free_segment(s);
         return nullptr;
     }
     return s;
@@ -86,13 +87,17 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
     if (rotating_messages_.load(std::memory_order_relaxed) != 0 &&
         bytes <= rotating_capacity_bytes && next_chunk_bytes_ == largest_chunk_bytes)
         return take_with_rotating_chunk();
+    if (next_chunk_bytes_ == first_chunk_bytes && ++chunks_of_size_ > first_chunks) {
+        next_chunk_bytes_ = smallest_kept_chunk_bytes;
+        chunks_of_size_ = 0;
+    }
     if (!spare_with_chunk_) {
         spare_with_chunk_ = returned_with_chunk_.take_all();
         returned_chunks_.store(0, std::memory_order_relaxed);
     }
     while (spare_with_chunk_) {
         segment* s = spare_with_chunk_;
-        spare_with_chunk_ = s->next_returned;
+        spare_with_chunk_ = s->next.load(std::memory_order_relaxed);
         if (s->owner->capacity_bytes >= bytes && s->owner->capacity_bytes >= next_chunk_bytes_ / 2)
             return s;
         free_segment(s); // from a time of smaller chunks
@@ -101,15 +106,16 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
     if (!s)
         return nullptr;
     s->owner = allocate_buffer(std::max(bytes, next_chunk_bytes_));
+    if (!s->owner)
+        s->owner = allocate_buffer(bytes); // may be certain to be there
     if (!s->owner) {
-        delete s;
+        free_segment(s);
         return nullptr;
     }
     // Two are enough where one is read while the other is written. If a third is needed, more is
     // under way than fits into two.
-    if (++chunks_of_size_ > kept_chunks || next_chunk_bytes_ == first_chunk_bytes) {
-        next_chunk_bytes_ = std::min(std::max(next_chunk_bytes_ * 2, smallest_kept_chunk_bytes),
-                                     largest_chunk_bytes);
+    if (next_chunk_bytes_ != first_chunk_bytes && ++chunks_of_size_ > kept_chunks) {
+        next_chunk_bytes_ = std::min(next_chunk_bytes_ * 2, largest_chunk_bytes);
         chunks_of_size_ = 0;
     }
     return s;
@@ -187,10 +193,28 @@ bool byte_queue::append_shared(buffer* chunk, std::byte* at, std::size_t bytes) 
     return true;
 }
 
+// Nothing has been appended so far.
+std::byte* byte_queue::reserve_first(std::size_t bytes) noexcept
+{
+    buffer* const chunk = allocate_buffer(std::max(bytes, next_chunk_bytes_));
+    if (!chunk)
+        return nullptr;
+    ++chunks_of_size_;
+    chunk->add_reference();
+    root_.owner = chunk_ = chunk;
+    root_.data = write_ = committed_write_ = chunk->data;
+    root_.end.store(open_end, std::memory_order_relaxed);
+    chunk_end_ = chunk->data + chunk->capacity_bytes;
+    tail_open_ = true;
+    return write_;
+}
+
 std::byte* byte_queue::reserve_slow(std::size_t bytes, std::size_t keep) noexcept
 {
     if (tail_shared_)
         return reserve_behind_shared(bytes);
+    if (tail_ == &root_ && !root_.data)
+        return reserve_first(bytes);
     if (!tail_open_ && chunk_ && room() >= bytes) {
         // Behind a body: the stream goes on in the same chunk.
         segment* view = take_bare();
@@ -249,7 +273,7 @@ bool byte_queue::prepare_append() noexcept
     segment* const spare = take_bare();
     if (!spare)
         return false;
-    spare->next_returned = std::exchange(spare_bare_, spare);
+    spare->next.store(std::exchange(spare_bare_, spare), std::memory_order_relaxed);
     return true;
 }
 
@@ -321,15 +345,13 @@ void byte_queue::return_stack::push(segment* passed) noexcept
 {
     segment* first = first_.load(std::memory_order_relaxed);
     do
-        passed->next_returned = first;
+        passed->next.store(first, std::memory_order_relaxed);
     while (!first_.compare_exchange_weak(first, passed, std::memory_order_release,
                                          std::memory_order_relaxed));
 }
 
 void byte_queue::release(segment* passed) noexcept
 {
-    if (passed == &root_)
-        return;
     released_position_.store(passed->end.load(std::memory_order_relaxed),
                              std::memory_order_relaxed);
     if (passed->owner) {
@@ -361,6 +383,15 @@ void byte_queue::consume_body() noexcept
     release_finished_body();
 }
 
+// The consumer has seen that something was published.
+void byte_queue::come() noexcept
+{
+    if (!read_) [[unlikely]]
+        read_ = read_end_ = head_->data;
+    if (!send_at_) [[unlikely]]
+        send_at_ = send_->data;
+}
+
 bool byte_queue::load_slow() noexcept
 {
     for (;;) {
@@ -370,6 +401,7 @@ bool byte_queue::load_slow() noexcept
             if (position == limit_)
                 return false;
         }
+        come();
         const std::uint64_t end = head_->end.load(std::memory_order_relaxed);
         if (position == end) {
             segment* next = head_->next.load(std::memory_order_acquire);
@@ -388,6 +420,8 @@ byte_queue::batch byte_queue::gather(iovec* out, std::size_t entries, std::size_
     batch result;
     limit_ = published_position();
     const std::uint64_t all_messages = published_messages();
+    if (limit_ != 0)
+        come();
     segment* at = send_;
     const std::byte* from = send_at_;
     std::uint64_t position = send_position();

@@ -37,16 +37,15 @@ public:
     /// after having seen a published position beyond the segment.
     struct segment {
         std::byte* data = nullptr;
-        std::uint64_t start = 0;           ///< stream position of data[0]
-        std::atomic<std::uint64_t> end{0}; ///< stream position after the last byte; `open_end`
-        std::atomic<segment*> next{nullptr};
-        buffer* owner = nullptr;           ///< keeps the memory alive (one reference)
-        std::uint64_t messages_at_end = 0; ///< whole messages committed up to `end`
-        bool ends_message = false;         ///< `end` is a message boundary
-        bool is_body = false;              ///< one whole frame body (or the rest of one)
-        bool is_shared = false;            ///< in memory that several queues refer to
-        bool is_continuation = false;      ///< begins inside a frame: the rest of a body
-        segment* next_returned = nullptr;
+        std::uint64_t start = 0;             ///< stream position of data[0]
+        std::atomic<std::uint64_t> end{0};   ///< stream position after the last byte; `open_end`
+        std::atomic<segment*> next{nullptr}; ///< also in a list of those that were returned
+        buffer* owner = nullptr;             ///< keeps the memory alive (one reference)
+        std::uint64_t messages_at_end = 0;   ///< whole messages committed up to `end`
+        bool ends_message = false;           ///< `end` is a message boundary
+        bool is_body = false;                ///< one whole frame body (or the rest of one)
+        bool is_shared = false;              ///< in memory that several queues refer to
+        bool is_continuation = false;        ///< begins inside a frame: the rest of a body
     };
     static constexpr std::uint64_t open_end = UINT64_MAX;
 
@@ -190,7 +189,7 @@ public:
     /// The position of read_begin() in the stream, in bytes.
     std::uint64_t read_position() const noexcept
     {
-        return head_->start + static_cast<std::uint64_t>(read_ - head_->data);
+        return read_ ? head_->start + static_cast<std::uint64_t>(read_ - head_->data) : 0;
     }
     /// The published position, in bytes.
     std::uint64_t published_position() const noexcept
@@ -217,7 +216,7 @@ public:
     /// Position of the send cursor in the stream.
     std::uint64_t send_position() const noexcept
     {
-        return send_->start + static_cast<std::uint64_t>(send_at_ - send_->data);
+        return send_at_ ? send_->start + static_cast<std::uint64_t>(send_at_ - send_->data) : 0;
     }
     /// Does the send cursor stand where the kept bytes begin, between two messages?
     bool at_boundary() const noexcept { return send_ == head_ && send_at_ == read_; }
@@ -230,9 +229,10 @@ public:
 
 private:
     static constexpr std::uint64_t asleep_bit = 1;
-    // Chunks start small, as many queues never carry more than a handshake, and double as long as
-    // the bytes under way need more than two of a size.
-    static constexpr std::size_t first_chunk_bytes = 1024;
+    // Chunks start tiny, as many queues carry a short message now and then and there may be very
+    // many of them, and double as long as the bytes under way need more than two of a size.
+    static constexpr std::size_t first_chunk_bytes = 80; // 128 with what a buffer begins with
+    static constexpr int first_chunks = 8;
     static constexpr std::size_t smallest_kept_chunk_bytes = 4 * 1024;
     static constexpr std::size_t largest_chunk_bytes = rotating_capacity_bytes;
     static constexpr int kept_chunks = 2;
@@ -243,8 +243,10 @@ private:
                           : tail_->end.load(std::memory_order_relaxed);
     }
     std::byte* reserve_slow(std::size_t bytes, std::size_t keep) noexcept;
+    std::byte* reserve_first(std::size_t bytes) noexcept;
     std::byte* reserve_behind_shared(std::size_t bytes) noexcept;
     bool load_slow() noexcept;
+    void come() noexcept;
     void close_body(std::uint64_t messages) noexcept;
     void seal_tail() noexcept;
     segment* take_bare() noexcept;
@@ -273,7 +275,8 @@ private:
     alignas(cache_line_bytes) std::atomic<std::uint64_t> published_{0};
     std::atomic<std::uint64_t> published_messages_{0};
     std::atomic<bool> recalled_{false};
-    alignas(cache_line_bytes) return_stack returned_bare_;
+    // Changed with a segment, not with each message.
+    return_stack returned_bare_;
     return_stack returned_with_chunk_;
     std::atomic<int> returned_chunks_{0};
     std::atomic<std::uint64_t> released_position_{0}; ///< where the last segment given back ends
@@ -295,7 +298,7 @@ private:
     segment* spare_bare_ = nullptr;
     segment* spare_with_chunk_ = nullptr;
     std::size_t next_chunk_bytes_ = first_chunk_bytes;
-    int chunks_of_size_ = 0; ///< made since next_chunk_bytes_ changed
+    int chunks_of_size_ = 0; ///< made since next_chunk_bytes_ changed; of the first size: used
 
     // consumer
     alignas(cache_line_bytes) const std::byte* read_ = nullptr;
@@ -305,7 +308,9 @@ private:
     segment* send_ = &root_;
     const std::byte* send_at_ = nullptr;
 
-    segment root_; // an empty first segment, so that the chain never is
+    // The first segment, so that the chain never is empty. It has no memory at first; the consumer
+    // does not look at it before something is published (come()), so that it can get some.
+    segment root_;
 };
 
 } // namespace zlink::base

@@ -98,6 +98,7 @@ TEST(ByteQueue, shows_what_is_not_committed_and_takes_it_back)
         }
     };
     expect_uncommitted(nullptr, 0);
+    subject.reserve(10 * message_bytes); // in one piece
     const std::byte* const first = append('a');
     append('b');
     expect_uncommitted(first, 2 * message_bytes);

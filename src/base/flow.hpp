@@ -142,21 +142,26 @@ private:
     static constexpr std::uint64_t waiting_bit = 1;
     static constexpr std::uint64_t unlimited_step = 4096;
 
-    alignas(cache_line_bytes) std::atomic<std::uint64_t> taken_{0};
-    std::atomic<int> producer_limit_{no_part};
-    std::atomic<int> consumer_limit_{no_part};
-    alignas(cache_line_bytes) std::atomic<std::uint64_t> sent_{0}; // producer
+    // producer
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> sent_{0};
     std::atomic<std::uint64_t> room_until_{0}; ///< so many may be sent without another look
     std::uint64_t seen_taken_ = 0;
-    alignas(cache_line_bytes) std::atomic<std::uint64_t> consumed_{0}; // consumer
+    // consumer
+    alignas(cache_line_bytes) std::atomic<std::uint64_t> consumed_{0};
     std::atomic<std::uint64_t> report_at_{0}; ///< so many may be taken without a look
     std::uint64_t reported_ = 0;
+    // both: the producer seldom looks
+    std::atomic<std::uint64_t> taken_{0};
+    std::atomic<int> producer_limit_{no_part};
+    std::atomic<int> consumer_limit_{no_part};
 };
 
 /// One direction of a pipe.
 struct channel {
     byte_queue queue;
-    message_flow flow;
+    // What follows lies in its last cache line, that of the consumer, which looks there when it has
+    // nothing to do.
+    [[no_unique_address]] message_flow flow;
     newest_slot newest; ///< where messages go that replace one another; younger than the queue's
     /// What is queued may lie there for long: the consumer has no connection to send it to, or there
     /// is none yet.

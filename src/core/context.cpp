@@ -101,11 +101,16 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
         error = EMFILE;
         return nullptr;
     }
-    socket_options defaults;
-    defaults.transport.ipv6 = options_.ipv6;
-    if (!options_.blocky)
-        defaults.linger_ms = 0;
-    auto opened = std::make_shared<socket>(*this, *row, std::move(defaults), make_hold());
+    if (!defaults_.options || defaults_.options->type != type || defaults_.ipv6 != options_.ipv6 ||
+        defaults_.blocky != options_.blocky) {
+        auto fresh = std::make_shared<socket_options>();
+        fresh->transport.ipv6 = options_.ipv6;
+        if (!options_.blocky)
+            fresh->linger_ms = 0;
+        defaults_ = {std::move(fresh), options_.ipv6, options_.blocky};
+    }
+    auto opened = std::make_shared<socket>(*this, *row, defaults_.options, make_hold());
+    defaults_.options = opened->shared_options();
     sockets_.insert(opened);
     return opened;
 }

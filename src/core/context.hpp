@@ -77,6 +77,12 @@ private:
     bool started_ = false;
     bool shut_down_ = false;
     std::unordered_set<std::shared_ptr<socket>> sockets_;
+    /// Those of the newest socket: the next one may be like it.
+    struct {
+        std::shared_ptr<const socket_options> options;
+        bool ipv6 = false;
+        bool blocky = false;
+    } defaults_;
     std::mutex hold_mutex_;
     int holds_ = 0; ///< sockets with all that still works for them
     base::waiter ended_;

@@ -27,7 +27,7 @@ void delivery_wait::look(left_function left, end_function end, limit how_long)
     if (now_left == 0 || (how_long == limit::short_stall && now - progress_ >= patience))
         return end();
     if (!timer_)
-        timer_.emplace(io_);
+        timer_ = std::make_unique<boost::asio::steady_timer>(io_);
     timer_->expires_after(interval);
     timer_->async_wait(
         [this, left = std::move(left), end = std::move(end), how_long](const auto& error) mutable {

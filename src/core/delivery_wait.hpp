@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <functional>
-#include <optional>
+#include <memory>
 
 namespace zlink::core {
 
@@ -30,7 +30,7 @@ public:
     /// Calls `end` once, from within if there is nothing to wait for. What both hold keeps this
     /// alive.
     void begin(left_function left, end_function end, limit how_long = limit::short_stall);
-    bool running() const noexcept { return timer_.has_value(); }
+    bool running() const noexcept { return timer_ != nullptr; }
     /// Allowed from within both functions.
     void stop() noexcept { timer_.reset(); }
 
@@ -38,7 +38,7 @@ private:
     void look(left_function left, end_function end, limit how_long);
 
     boost::asio::io_context& io_;
-    std::optional<boost::asio::steady_timer> timer_;   ///< while it waits
+    std::unique_ptr<boost::asio::steady_timer> timer_; ///< while it waits
     std::chrono::steady_clock::time_point progress_{}; ///< when the peer last had read anything
     std::size_t left_bytes_ = 0;
 };

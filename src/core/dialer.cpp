@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/asio/error.hpp>
 #include <climits>
+#include <random>
 #include <utility>
 #include <zmq.h>
 
@@ -11,12 +12,7 @@ namespace zlink::core {
 
 dialer::dialer(boost::asio::io_context& io, const transport::scheme& scheme, std::string address,
                std::shared_ptr<const socket_options> options)
-    : io_(io),
-      scheme_(scheme),
-      address_(std::move(address)),
-      options_(std::move(options)),
-      timer_(io),
-      random_(std::random_device{}())
+    : io_(io), scheme_(scheme), address_(std::move(address)), options_(std::move(options))
 {}
 
 void dialer::start(connected_handler connected, event_handler happened)
@@ -76,11 +72,13 @@ bool dialer::retries_after_loss(bool handshake_failed) const noexcept
 
 int dialer::next_interval_ms()
 {
+    // Of the thread, as few connections are made twice: to seed one takes longer than to connect.
+    thread_local std::minstd_rand random(std::random_device{}());
     const int base = options_->reconnect_interval_ms;
     const int most = options_->reconnect_interval_max_ms;
     if (most == 0)
         return static_cast<int>(std::min<std::int64_t>(
-            std::int64_t{base} + std::uniform_int_distribution<>(0, base - 1)(random_), INT_MAX));
+            std::int64_t{base} + std::uniform_int_distribution<>(0, base - 1)(random), INT_MAX));
     if (interval_ms_ == 0)
         return std::min(base, most);
     return interval_ms_ > most / 2 ? most : interval_ms_ * 2;
@@ -90,8 +88,10 @@ void dialer::retry()
 {
     interval_ms_ = next_interval_ms();
     tell(ZMQ_EVENT_CONNECT_RETRIED, interval_ms_);
-    timer_.expires_after(std::chrono::milliseconds(interval_ms_));
-    timer_.async_wait([self = shared_from_this()](const transport::error_code& error) {
+    if (!timer_)
+        timer_ = std::make_unique<boost::asio::steady_timer>(io_);
+    timer_->expires_after(std::chrono::milliseconds(interval_ms_));
+    timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
         if (!error && self->connected_)
             self->attempt();
     });
@@ -107,7 +107,8 @@ void dialer::tell_closed()
 void dialer::stop() noexcept
 {
     connected_ = nullptr;
-    timer_.cancel();
+    if (timer_)
+        timer_->cancel();
     if (attempt_)
         std::exchange(attempt_, nullptr)->cancel();
     tell_closed();

@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 
 namespace zlink::core {
@@ -53,13 +52,12 @@ private:
     const transport::scheme& scheme_;
     const std::string address_;
     const std::shared_ptr<const socket_options> options_;
-    boost::asio::steady_timer timer_;
+    std::unique_ptr<boost::asio::steady_timer> timer_; ///< once it has tried again
     std::shared_ptr<transport::connect_attempt> attempt_;
     connected_handler connected_;
     event_handler happened_;
     std::optional<int> closed_descriptor_; ///< of which ZMQ_EVENT_CLOSED is still to be told
     int interval_ms_ = 0; ///< of the last retry, 0 = none since the last connection
-    std::minstd_rand random_;
 };
 
 } // namespace zlink::core

@@ -13,7 +13,7 @@ auto now() noexcept
 
 void heartbeat_timer::start(const engine::heartbeat_settings& settings, std::shared_ptr<void> owner)
 {
-    heartbeat_.emplace(settings, began_);
+    heartbeat_ = std::make_unique<engine::heartbeat>(settings, began_);
     schedule(std::move(owner));
 }
 
@@ -26,7 +26,7 @@ void heartbeat_timer::stop() noexcept
 void heartbeat_timer::ping_received(std::chrono::milliseconds ttl, std::shared_ptr<void> owner)
 {
     if (!heartbeat_)
-        heartbeat_.emplace(engine::heartbeat_settings{}, began_);
+        heartbeat_ = std::make_unique<engine::heartbeat>(engine::heartbeat_settings{}, began_);
     heartbeat_->ping_received(ttl, now());
     schedule(std::move(owner));
 }
@@ -55,7 +55,7 @@ void heartbeat_timer::schedule(std::shared_ptr<void> owner)
     const auto deadline = heartbeat_->deadline();
     if (!deadline || (timer_ && timer_->expiry() <= *deadline))
         return;
-    timer_.emplace(io_, *deadline);
+    timer_ = std::make_unique<boost::asio::steady_timer>(io_, *deadline);
     timer_->async_wait([this, owner = std::move(owner)](const auto& error) {
         if (!error && heartbeat_)
             beat(owner);

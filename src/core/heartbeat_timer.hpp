@@ -8,7 +8,6 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace zlink::core {
@@ -77,9 +76,9 @@ private:
 
     boost::asio::io_context& io_;
     const std::function<void(action)> due_;
-    engine::heartbeat::clock::time_point began_; ///< the connection
-    std::optional<engine::heartbeat> heartbeat_;
-    std::optional<boost::asio::steady_timer> timer_; ///< while it is running
+    engine::heartbeat::clock::time_point began_;       ///< the connection
+    std::unique_ptr<engine::heartbeat> heartbeat_;     ///< if there are any: seldom
+    std::unique_ptr<boost::asio::steady_timer> timer_; ///< while it is running
 };
 
 } // namespace zlink::core

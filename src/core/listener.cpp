@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
+#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <chrono>
 #include <new>
@@ -55,6 +56,8 @@ void listener::wait()
 {
     if (closed_)
         return;
+    if (acceptor_->has_collected())
+        return accept_soon();
     try {
         acceptor_->async_wait([self = shared_from_this()](const transport::error_code& error) {
             if (self->closed_)
@@ -68,8 +71,11 @@ void listener::wait()
     }
 }
 
+// What is taken into traffic in a turn is little beside what may be calling at once: the kernel's
+// queue is emptied first, so that none of those has to call again a second later.
 void listener::accept()
 {
+    acceptor_->collect();
     for (int accepted = 0; accepted < accepts_per_turn; ++accepted) {
         runtime::io_thread* target = pool_.choose(options_->affinity);
         if (!target)
@@ -89,6 +95,19 @@ void listener::accept()
             return pause(error);
     }
     wait();
+}
+
+// After what else there is to do in the I/O thread by now.
+void listener::accept_soon()
+{
+    try {
+        boost::asio::post(thread_.context(), [self = shared_from_this()] {
+            if (!self->closed_)
+                self->accept();
+        });
+    } catch (const std::bad_alloc&) {
+        pause(ENOMEM);
+    }
 }
 
 void listener::begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream)

@@ -36,6 +36,7 @@ private:
     void ask(request what) noexcept;
     void wait();
     void accept();
+    void accept_soon();
     void begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream);
     void pause(int error);
     void end();
@@ -45,7 +46,7 @@ private:
     std::shared_ptr<socket_link> link_;
     const std::shared_ptr<const socket_options> options_;
     std::unique_ptr<transport::acceptor> acceptor_;
-    const std::string endpoint_;
+    const shared_text endpoint_;
     std::optional<boost::asio::steady_timer> pause_;
     std::vector<std::weak_ptr<session>> sessions_;
     std::size_t sessions_until_look_ = 0; ///< with so many, those that have ended are dropped

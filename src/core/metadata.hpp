@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,18 +15,13 @@ namespace zlink::core {
 /// messages (plain 64-byte blocks) refer to it.
 class metadata {
 public:
-    explicit metadata(std::vector<std::pair<std::string, std::string>> properties, int descriptor)
-        : properties_(in_order(std::move(properties))), descriptor_(descriptor)
-    {}
+    explicit metadata(const std::vector<std::pair<std::string, std::string>>& properties,
+                      int descriptor);
     metadata(const metadata&) = delete;
     metadata& operator=(const metadata&) = delete;
 
     /// The value of the first property of that name; null if there is none. Ends with a NUL.
-    const char* find(std::string_view name) const noexcept
-    {
-        const auto at = std::ranges::lower_bound(properties_, name, {}, name_of);
-        return at != properties_.end() && at->first == name ? at->second.c_str() : nullptr;
-    }
+    const char* find(std::string_view name) const noexcept;
     int descriptor() const noexcept { return descriptor_; }
 
     void add_references(int count) const noexcept
@@ -39,21 +35,21 @@ public:
     }
 
 private:
-    using property = std::pair<std::string, std::string>;
-
-    static std::string_view name_of(const property& of) noexcept { return of.first; }
-    // The peer chooses how many there are, and messages are asked for them one by one. The first of
-    // a name stays the first.
-    static std::vector<property> in_order(std::vector<property> properties)
-    {
-        std::ranges::stable_sort(properties, {}, name_of);
-        return properties;
-    }
+    /// Where the texts of a property lie. Each value ends with a NUL.
+    struct place {
+        std::uint32_t name;
+        std::uint32_t name_bytes;
+        std::uint32_t value;
+    };
 
     ~metadata() = default;
     [[gnu::noinline]] void destroy() const noexcept { delete this; }
+    std::string_view name_at(std::uint32_t index) const noexcept;
 
-    const std::vector<std::pair<std::string, std::string>> properties_;
+    // In the order of the names: the peer chooses how many there are, and messages are asked for
+    // them one by one. All in one piece, as each connection has it: the places, then the texts.
+    std::unique_ptr<char[]> properties_;
+    std::uint32_t count_ = 0;
     const int descriptor_;
     mutable std::atomic<int> references_{1};
 };

@@ -38,27 +38,41 @@ pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
       box_(std::move(box))
 {}
 
+pipe_end::~pipe_end()
+{
+    delete peer_.load(std::memory_order_acquire);
+}
+
 bool pipe_end::notify(std::uint32_t events) noexcept
 {
     return box_ && box_->post(*this, events, shared_from_this());
 }
 
-void pipe_end::set_peer(peer_info info)
+void pipe_end::set_peer(std::unique_ptr<peer_info> info) noexcept
 {
-    std::lock_guard lock(peer_mutex_);
-    peer_ = std::move(info);
+    delete peer_.exchange(info.release(), std::memory_order_acq_rel);
 }
 
-peer_info pipe_end::take_peer()
+std::unique_ptr<peer_info> pipe_end::take_peer()
 {
-    std::lock_guard lock(peer_mutex_);
-    if (peer_.wants_newest && !out_conflates_) {
+    std::unique_ptr<peer_info> taken(peer_.exchange(nullptr, std::memory_order_acq_rel));
+    if (!taken)
+        return nullptr;
+    if (taken->wants_newest && !out_conflates_) {
         out_conflates_ = true;
         out_->flow.set_producer_limit(0);
     }
-    farewell_ = peer_.farewell;
-    farewell_to_ = peer_.socket_type;
-    return std::move(peer_);
+    farewell_.reset();
+    try {
+        if (!taken->farewell.empty())
+            farewell_.reset(new farewell{taken->farewell, taken->socket_type});
+    } catch (...) { // memory has run out: the news stay
+        peer_info* none = nullptr;
+        if (peer_.compare_exchange_strong(none, taken.get(), std::memory_order_acq_rel))
+            taken.release();
+        throw;
+    }
+    return taken;
 }
 
 // --- writing -----------------------------------------------------------------------------------
@@ -429,8 +443,8 @@ bool pipe_end::skip_message(std::size_t& most_parts) noexcept
 
 void pipe_end::say_farewell() noexcept
 {
-    if (!farewell_.empty())
-        write(notice_frame(farewell_to_, farewell_));
+    if (farewell_)
+        write(notice_frame(farewell_->to, farewell_->text));
 }
 
 bool pipe_end::leave() noexcept

@@ -11,6 +11,7 @@
 #include "core/frame.hpp"
 #include "core/metadata.hpp"
 #include "core/peer_info.hpp"
+#include "core/shared_text.hpp"
 #include "engine/decoder.hpp"
 
 #include <algorithm>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <sys/uio.h>
@@ -125,6 +125,7 @@ public:
     /// `side_a`: this end writes a_to_b. `box` may be null until the socket is known (inproc).
     pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
              std::shared_ptr<base::mailbox> box);
+    ~pipe_end() override;
 
     void set_mailbox(std::shared_ptr<base::mailbox> box) { box_ = std::move(box); }
     void set_other_end(std::shared_ptr<pipe_peer> other) { other_ = std::move(other); }
@@ -153,8 +154,10 @@ public:
     bool notify(std::uint32_t events) noexcept;
 
     // --- what the handshake found; any thread
-    void set_peer(peer_info info);
-    peer_info take_peer();
+    void set_peer(peer_info info) { set_peer(std::make_unique<peer_info>(std::move(info))); }
+    void set_peer(std::unique_ptr<peer_info> info) noexcept;
+    /// What was set last; null if that was taken already.
+    std::unique_ptr<peer_info> take_peer();
 
     // --- writing
     /// May a new message be written? If not, a `writable` event will follow.
@@ -333,7 +336,7 @@ public:
     /// The peer is not wanted now: close() says so, see pipe_peer::on_refused(). Read by any thread.
     std::atomic<bool> refused{false};
     bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
-    std::string endpoint;          ///< as given to connect; of an accepted connection as bound
+    shared_text endpoint;          ///< as given to connect; of an accepted connection as bound
     std::string far_end;           ///< of an accepted connection: the endpoint of the peer
     bool output_ends = false;      ///< of a STREAM: nothing more is sent
     std::uint64_t last_messages = 0; ///< it gives so many more and then none; 0 = no end is near
@@ -473,8 +476,11 @@ private:
     bool other_closed_ = false;
     bool other_gone_ = false;
     bool closed_ = false;
-    std::string farewell_; ///< the last message to the other end
-    int farewell_to_ = -1; ///< the type of its socket
+    struct farewell {
+        std::string text;
+        int to; ///< the type of its socket
+    };
+    std::unique_ptr<farewell> farewell_; ///< the last message to the other end
     bool out_is_plain_ = false;
     bool out_conflates_ = false;
     bool in_conflates_ = false;
@@ -489,8 +495,7 @@ private:
     base::buffer_ref newest_; ///< what the part lies in, if it comes from the slot
     frame part_;              ///< then
 
-    std::mutex peer_mutex_;
-    peer_info peer_;
+    std::atomic<peer_info*> peer_{nullptr}; ///< until the socket has taken it
 
     std::unique_ptr<base::reading_pace> pace_; ///< if the writer is a thread of the application
 };

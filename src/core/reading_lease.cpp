@@ -43,7 +43,7 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
     if (reader_ != reader::lent)
         return {};
     const unsigned reads_before = reads_;
-    if (!in_->reads_outside() && place_.outside())
+    if (!in_->reads_outside() && direct_->place.outside())
         in_->offer_memory(memory);
     const read_end end = read_directly();
     const auto body = in_->take_outside_body();
@@ -55,7 +55,7 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
     // Input that there is no room for must not end a sleep; the next call looks again.
     const int awaited = end == read_end::full ? -1 : from_->descriptor();
     return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
-             in_->reads_outside(), body, wait_.sleeps()},
+             in_->reads_outside(), body, direct_->wait.sleeps()},
             ended};
 }
 
@@ -89,7 +89,8 @@ reading_lease::read_end reading_lease::read_directly() noexcept
     const std::uint64_t messages_before = in_->messages();
     std::size_t bytes = 0;
     read_end end = read_end::needs_io_thread;
-    while (left_.commands.empty()) {
+    left_over& left = direct_->left;
+    while (left.commands.empty()) {
         if (!in_->has_room()) {
             end = read_end::full;
             break;
@@ -113,16 +114,16 @@ reading_lease::read_end reading_lease::read_directly() noexcept
         bytes += result.bytes;
         const std::uint64_t complete_before = in_->messages();
         try {
-            left_.error = in_->received(result.bytes);
+            left.error = in_->received(result.bytes);
         } catch (...) {
-            left_.error = engine::inbound_error::out_of_memory;
+            left.error = engine::inbound_error::out_of_memory;
         }
-        if (left_.error != engine::inbound_error::none)
+        if (left.error != engine::inbound_error::none)
             break;
         const std::uint64_t complete = in_->messages() - complete_before;
-        wait_.note(complete, result.bytes, complete > 1 || in_->in_message(),
-                   base::steady_clock::now);
-        if (result.bytes < offered && left_.commands.empty()) {
+        direct_->wait.note(complete, result.bytes, complete > 1 || in_->in_message(),
+                           base::steady_clock::now);
+        if (result.bytes < offered && left.commands.empty()) {
             end = read_end::dry;
             break;
         }
@@ -140,18 +141,25 @@ transport::io_result reading_lease::read_timed(const iovec* space, int count,
     const auto begin = base::steady_clock::now();
     const auto result = from_->read_some(space, count);
     if (result.bytes >= fewest_timed_bytes)
-        place_.note(outside, result.bytes, base::steady_clock::now() - begin);
+        direct_->place.note(outside, result.bytes, base::steady_clock::now() - begin);
     return result;
 }
 
 bool reading_lease::keep_for_later(std::span<const std::byte> command)
 {
     if (reading_directly_)
-        left_.commands.emplace_back(command.begin(), command.end());
+        direct_->left.commands.emplace_back(command.begin(), command.end());
     return reading_directly_;
 }
 
 // --- the I/O thread
+
+// Before the socket's thread may read.
+void reading_lease::prepare()
+{
+    if (!direct_)
+        direct_ = std::make_unique<direct_reading>(io_);
+}
 
 void reading_lease::hand_over(engine::decoder& in, transport::stream& from, reader to)
 {
@@ -165,11 +173,13 @@ void reading_lease::hand_over(engine::decoder& in, transport::stream& from, read
 
 void reading_lease::offer(engine::decoder& in, transport::stream& from)
 {
+    prepare();
     hand_over(in, from, reader::offered);
 }
 
 bool reading_lease::lend(engine::decoder& in, transport::stream& from)
 {
+    prepare();
     if (from.lend() < 0)
         return false;
     stream_lent_ = true;
@@ -179,11 +189,9 @@ bool reading_lease::lend(engine::decoder& in, transport::stream& from)
 
 void reading_lease::watch(std::function<void()> unused)
 {
-    if (!timer_)
-        timer_.emplace(io_);
     watching_ = true;
-    timer_->expires_after(watch_interval);
-    timer_->async_wait([this, unused = std::move(unused)](const auto& error) mutable {
+    direct_->timer.expires_after(watch_interval);
+    direct_->timer.async_wait([this, unused = std::move(unused)](const auto& error) mutable {
         if (error || !watching_)
             return;
         if (was_used())
@@ -208,7 +216,7 @@ void reading_lease::take_back()
             end_direct_reading();
     }
     if (std::exchange(watching_, false))
-        timer_->cancel();
+        direct_->timer.cancel();
     if (std::exchange(stream_lent_, false))
         from_->reclaim(); // if that fails, the next operation on the stream will
 }
@@ -216,7 +224,7 @@ void reading_lease::take_back()
 void reading_lease::stop()
 {
     take_back();
-    timer_.reset();
+    direct_.reset();
 }
 
 } // namespace zlink::core

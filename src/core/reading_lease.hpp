@@ -14,8 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -90,18 +90,34 @@ public:
     void watch(std::function<void()> unused);
     void take_back();
     /// After take_back(). Each is given once.
-    left_over take_left_over() noexcept { return std::exchange(left_, {}); }
+    left_over take_left_over() noexcept
+    {
+        return direct_ ? std::exchange(direct_->left, {}) : left_over{};
+    }
     /// Takes back, and nothing more will happen.
     void stop();
 
 private:
     enum class reader : std::uint8_t { io_thread, offered, lent };
+    /// What only connections have that the socket's thread has been given.
+    struct direct_reading {
+        explicit direct_reading(boost::asio::io_context& io) : timer(io) {}
+
+        // under the mutex
+        body_place place;
+        stream_wait wait;
+        // of whoever reads
+        left_over left;
+        // the I/O thread
+        boost::asio::steady_timer timer;
+    };
     enum class read_end : std::uint8_t {
         full,            ///< the queue takes no more
         ahead,           ///< there is enough to go on with
         dry,             ///< nothing more is there
         needs_io_thread, ///< an end, an error, or commands that want an answer
     };
+    void prepare();
     void hand_over(engine::decoder& in, transport::stream& from, reader to);
     read_end read_directly() noexcept;
     transport::io_result read_timed(const iovec* space, int count, std::size_t offered) noexcept;
@@ -111,16 +127,14 @@ private:
     // under the mutex
     std::mutex mutex_;
     reader reader_ = reader::io_thread;
-    body_place place_;
-    stream_wait wait_;
-    unsigned reads_ = 0; ///< that found something, since the last look
     bool watch_asked_ = false;
+    unsigned reads_ = 0; ///< that found something, since the last look
 
     // of whoever reads
     engine::decoder* in_ = nullptr;
     transport::stream* from_ = nullptr;
-    bool reading_directly_ = false; ///< the socket's thread is inside the decoder
-    left_over left_;
+    std::unique_ptr<direct_reading> direct_; ///< from the first hand_over() on
+    bool reading_directly_ = false;          ///< the socket's thread is inside the decoder
 
     std::atomic<bool> asked_{false};
 
@@ -128,7 +142,6 @@ private:
     boost::asio::io_context& io_;
     bool stream_lent_ = false; ///< the stream is out of the I/O context
     bool watching_ = false;
-    std::optional<boost::asio::steady_timer> timer_;
 };
 
 } // namespace zlink::core

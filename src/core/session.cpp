@@ -41,7 +41,7 @@ bool takes_subscriptions(int type) noexcept
 }
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-                 std::shared_ptr<const socket_options> options, std::string endpoint,
+                 std::shared_ptr<const socket_options> options, shared_text endpoint,
                  bool was_accepted)
     : thread_(thread),
       io_(thread.context()),
@@ -59,7 +59,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 }
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-                 std::shared_ptr<const socket_options> options, std::string endpoint,
+                 std::shared_ptr<const socket_options> options, shared_text endpoint,
                  std::unique_ptr<transport::stream> accepted)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), true)
 {
@@ -67,12 +67,13 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 }
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-                 std::shared_ptr<const socket_options> options, std::string endpoint,
+                 std::shared_ptr<const socket_options> options, shared_text endpoint,
                  const transport::scheme& scheme, std::string address)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), false)
 {
     if (scheme.first_hop)
-        told_endpoint_ = scheme.first_hop(options_->transport);
+        if (std::string hop = scheme.first_hop(options_->transport); !hop.empty())
+            told_endpoint_ = std::move(hop);
     if (told_endpoint_.empty())
         told_endpoint_ = endpoint_;
     dialer_ = std::make_shared<dialer>(io_, scheme, std::move(address), options_);
@@ -166,15 +167,14 @@ void session::report(std::uint64_t event, int value)
     if (!link_ || !link_->events.active())
         return;
     using side = monitor_event::side;
-    if (stream_ && far_end_.empty()) {
-        near_end_ = stream_->local_endpoint();
-        far_end_ = stream_->remote_endpoint();
-    }
+    if (stream_ && !ends_)
+        ends_ = std::make_unique<end_texts>(stream_->local_endpoint(), stream_->remote_endpoint());
+    const end_texts& ends = ends_ ? *ends_ : end_texts{};
     const auto number = monitor_event::number(value);
     if (was_accepted_)
-        link_->events.emit({event, number, side::bound, endpoint_, far_end_});
+        link_->events.emit({event, number, side::bound, endpoint_, ends.far});
     else
-        link_->events.emit({event, number, side::connected, near_end_, told_endpoint_});
+        link_->events.emit({event, number, side::connected, ends.near, told_endpoint_});
 }
 
 // --- handshake ---------------------------------------------------------------------------------
@@ -190,10 +190,12 @@ void session::begin_handshake(std::unique_ptr<transport::stream> stream)
     if (is_raw())
         return begin_traffic({}, {}, {});
     handshake_ = std::make_shared<stream_handshake>(io_, *stream_, local_peer(*options_));
-    handshake_->start(closing_ ? 0 : options_->handshake_interval_ms,
-                      [self = shared_from_this()](const stream_handshake::ending& how) {
-                          self->end_handshake(how);
-                      });
+    handshake_->start(
+        closing_ ? 0 : options_->handshake_interval_ms,
+        [self = shared_from_this()](const stream_handshake::ending& how) {
+            self->end_handshake(how);
+        },
+        was_accepted_ ? stream_handshake::first_look::read : stream_handshake::first_look::none);
 }
 
 void session::end_handshake(const stream_handshake::ending& how)
@@ -266,8 +268,8 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     if (remote.unversioned && takes_subscriptions(options_->type) &&
         !feed(engine::subscription_to_all_of_zmtp1))
         return;
-    if (feed(rest))
-        read();
+    if (feed(rest) && in_traffic_) // more may be there already, but rarely is
+        wait(transport::direction::read);
 }
 
 void session::attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
@@ -681,8 +683,10 @@ void session::wait(transport::direction which)
     if (wait.pending)
         return;
     wait.pending = true;
-    stream_->async_wait(which, [self = shared_from_this(), for_input, &wait,
-                                number = wait.number](const transport::error_code& error) {
+    // Little to hold: this is what each idle connection has.
+    stream_->async_wait(which, [self = shared_from_this(), number = wait.number,
+                                for_input](const transport::error_code& error) {
+        pending_wait& wait = for_input ? self->input_wait_ : self->room_wait_;
         if (wait.number != number || !self->stream_)
             return;
         wait.pending = false;
@@ -708,7 +712,7 @@ void session::beat(engine::heartbeat::action what)
         return;
     case action::unanswered:
         // A peer with much to read may come to the PING late, but takes what is ahead of it.
-        if (progress_.look(out_->progress()))
+        if (progress_ && progress_->look(out_->progress()))
             return heartbeat_.progressed();
         [[fallthrough]];
     case action::dead:
@@ -730,8 +734,11 @@ void session::send_ping()
                                         static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
         handle(out_->send_control(ping));
     }
-    if (is_first)
-        progress_.ping_sent(out_->progress(), ping.size());
+    if (is_first) {
+        if (!progress_)
+            progress_ = std::make_unique<engine::sending_progress>();
+        progress_->ping_sent(out_->progress(), ping.size());
+    }
 }
 
 void session::send_pong(std::span<const std::byte> context)
@@ -797,8 +804,7 @@ void session::lost(loss why)
         leave_endpoint(why == loss::connection);
     if (!closing_)
         report(ZMQ_EVENT_DISCONNECTED, stream_->descriptor());
-    near_end_.clear();
-    far_end_.clear();
+    ends_.reset();
     stream_->close();
     stream_.reset();
     stop_handshake();
@@ -893,7 +899,8 @@ void session::begin_close(int linger_ms)
     if (linger_ms > 0) {
         if (handshake_)
             handshake_->lift_time_limit();
-        linger_timer_.emplace(io_, std::chrono::milliseconds(linger_ms));
+        linger_timer_ =
+            std::make_unique<boost::asio::steady_timer>(io_, std::chrono::milliseconds(linger_ms));
         linger_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
             if (!error)
                 self->finish();

@@ -8,6 +8,7 @@
 #include "core/incoming.hpp"
 #include "core/pipe.hpp"
 #include "core/reading_lease.hpp"
+#include "core/shared_text.hpp"
 #include "core/socket_link.hpp"
 #include "core/stream_handshake.hpp"
 #include "core/subscription_relay.hpp"
@@ -21,7 +22,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -44,11 +44,11 @@ class session final : public pipe_peer,
 public:
     /// For a connection that was accepted.
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-            std::shared_ptr<const socket_options> options, std::string endpoint,
+            std::shared_ptr<const socket_options> options, shared_text endpoint,
             std::unique_ptr<transport::stream> accepted);
     /// For a connection to be made.
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-            std::shared_ptr<const socket_options> options, std::string endpoint,
+            std::shared_ptr<const socket_options> options, shared_text endpoint,
             const transport::scheme& scheme, std::string address);
     ~session() override;
 
@@ -109,7 +109,7 @@ public:
 
 private:
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-            std::shared_ptr<const socket_options> options, std::string endpoint, bool was_accepted);
+            std::shared_ptr<const socket_options> options, shared_text endpoint, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
     /// What is asked of the I/O thread, by it or another; done in this order.
     enum class request : unsigned {
@@ -191,8 +191,8 @@ private:
     boost::asio::io_context& io_;
     std::shared_ptr<socket_link> link_; ///< until finish(): the context waits for it
     const std::shared_ptr<const socket_options> options_;
-    std::string told_endpoint_; ///< in events: that of the proxy, if there is one
-    const std::string endpoint_;
+    shared_text told_endpoint_; ///< in events: that of the proxy, if there is one
+    const shared_text endpoint_;
 
     // the pipe
     std::shared_ptr<channel_pair>
@@ -209,19 +209,22 @@ private:
     std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
     const bool was_accepted_;
     std::unique_ptr<transport::stream> stream_;
-    std::string near_end_; ///< endpoint texts of the connection, for a monitor
-    std::string far_end_;
+    struct end_texts {
+        std::string near;
+        std::string far;
+    };
+    std::unique_ptr<end_texts> ends_;             ///< endpoints of the connection, for a monitor
     std::shared_ptr<stream_handshake> handshake_; ///< while it lasts
     reading_lease reading_;                       ///< who uses in_ and reads from the stream
     heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
-    engine::sending_progress progress_;           ///< of what is sent, while a PING is unanswered
+    std::unique_ptr<engine::sending_progress> progress_; ///< while a PING is unanswered
     bool in_traffic_ = false;
     bool cut_off_ = false; ///< writing has failed: read_rest() is to come
     pending_wait input_wait_;
     pending_wait room_wait_;
 
     // the end
-    std::optional<boost::asio::steady_timer> linger_timer_;
+    std::unique_ptr<boost::asio::steady_timer> linger_timer_;
     delivery_wait delivery_;
     std::atomic<int> linger_ms_{-1}; ///< what close() was told
     bool may_reconnect_ = true;      ///< while it has not been told otherwise

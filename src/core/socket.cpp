@@ -37,7 +37,8 @@ constexpr std::size_t most_flushed = 64;
 
 } // namespace
 
-socket::socket(context& owner, const pattern_row& row, socket_options defaults,
+socket::socket(context& owner, const pattern_row& row,
+               std::shared_ptr<const socket_options> defaults,
                std::shared_ptr<void> context_hold)
     : context_(owner),
       options_(std::move(defaults)),
@@ -46,9 +47,13 @@ socket::socket(context& owner, const pattern_row& row, socket_options defaults,
       pattern_(row.make(*this)),
       thread_safe_(row.thread_safe)
 {
-    options_.type = row.type;
-    if (options_.linger_ms == -1)
-        options_.linger_ms = pattern_->default_linger_ms();
+    if (options_->type != row.type) {
+        socket_options& own = change_options();
+        own.type = row.type;
+        if (own.linger_ms == -1)
+            own.linger_ms = pattern_->default_linger_ms();
+        own.wire = pattern_->wire();
+    }
     link_->box = box_;
     link_->subscriptions = pattern_->subscriptions();
     link_->pace = std::make_shared<shared_pace>();
@@ -308,7 +313,7 @@ int socket::wait_to_send(const frame& part, bool dont_wait)
             note_wait_for_room();
         return operation();
     };
-    const int result = wait_until(after_wait, dont_wait ? 0 : options_.send_timeout_ms, false);
+    const int result = wait_until(after_wait, dont_wait ? 0 : options_->send_timeout_ms, false);
     if (result == EAGAIN && !part.more())
         pattern_->last_part_refused();
     return result;
@@ -329,7 +334,7 @@ int socket::send_to_group(std::string_view group, const frame& part, bool dont_w
             note_wait_for_room();
         return send();
     };
-    return wait_until(after_wait, dont_wait ? 0 : options_.send_timeout_ms, false);
+    return wait_until(after_wait, dont_wait ? 0 : options_->send_timeout_ms, false);
 }
 
 int socket::wait_to_receive(frame& part, bool dont_wait)
@@ -340,7 +345,7 @@ int socket::wait_to_receive(frame& part, bool dont_wait)
     if (!lent_.empty() && read_lent() == base::glance::news)
         result = after_operation(operation());
     if (result == EAGAIN)
-        result = wait_until(operation, dont_wait ? 0 : options_.receive_timeout_ms, true);
+        result = wait_until(operation, dont_wait ? 0 : options_->receive_timeout_ms, true);
     if (result == 0)
         more_ = part.more();
     return result;
@@ -465,18 +470,19 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
     auto& pipe = static_cast<pipe_end&>(item);
     if (pipe.closed_here())
         return;
-    std::optional<peer_info> peer;
+    std::unique_ptr<peer_info> peer;
     const auto done = [&events](std::uint32_t event) { events &= ~event; };
     try {
         // First: what is read while attaching shows whom it is from.
         if (events & pipe_end::identified) {
             peer = pipe.take_peer();
-            pipe.set_properties(peer->properties);
+            if (peer) // else it came with news that were looked at before
+                pipe.set_properties(peer->properties);
         }
         if (events & pipe_end::attached)
             adopt(std::static_pointer_cast<pipe_end>(owner));
         done(pipe_end::attached);
-        if (events & pipe_end::identified) {
+        if (peer && (events & pipe_end::identified)) {
             forget_shortcuts();
             pattern_->identified(pipe, *peer);
         }
@@ -505,7 +511,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         }
     } catch (...) { // memory has run out: what is still to be done stays news
         if (peer && (events & pipe_end::identified))
-            pipe.set_peer(std::move(*peer));
+            pipe.set_peer(std::move(peer)); // needs no memory
         pipe.notify(events);
         throw;
     }
@@ -527,7 +533,7 @@ void socket::adopt(std::shared_ptr<pipe_end> pipe)
         free_numbers_.pop_back();
         pipes_[pipe->number] = pipe;
     }
-    pipe->set_limits(options_.send_hwm, options_.receive_hwm);
+    pipe->set_limits(options_->send_hwm, options_->receive_hwm);
     count_connections();
     try {
         pattern_->attach(*pipe);
@@ -596,7 +602,7 @@ void socket::drop_pipes()
         const auto pipe = std::move(dropped_.back());
         dropped_.pop_back();
         if (!pipe->closed_here())
-            close_pipe(*pipe, options_.linger_ms);
+            close_pipe(*pipe, options_->linger_ms);
     }
 }
 
@@ -624,7 +630,7 @@ void socket::close()
     });
     for (std::size_t i = 0; i < pipes_.size(); ++i)
         if (const auto pipe = pipes_[i])
-            close_pipe(*pipe, options_.linger_ms);
+            close_pipe(*pipe, options_->linger_ms);
     for (const auto& endpoint : bound_)
         if (endpoint.listening)
             endpoint.listening->close();
@@ -632,7 +638,7 @@ void socket::close()
         endpoint.session->settle();
     for (const auto& endpoint : connected_)
         if (endpoint.connection)
-            endpoint.connection->close(options_.linger_ms);
+            endpoint.connection->close(options_->linger_ms);
     bound_.clear();
     connected_.clear();
     datagrams_.clear();
@@ -755,12 +761,20 @@ int socket::report_pipes()
 
 // --- endpoints ---------------------------------------------------------------------------------
 
+// Who has got a copy keeps it as it is.
+socket_options& socket::change_options()
+{
+    auto copy = std::make_shared<socket_options>(*options_);
+    socket_options& fresh = *copy;
+    options_ = std::move(copy);
+    return fresh;
+}
+
+// For a new endpoint.
 void socket::snapshot_options()
 {
-    if (endpoint_options_)
-        return;
-    options_.wire = pattern_->wire();
-    endpoint_options_ = std::make_shared<const socket_options>(options_);
+    if (options_->wire != pattern_->wire())
+        change_options().wire = pattern_->wire();
 }
 
 int socket::bind_failed(std::string_view address, std::string_view endpoint, int error,
@@ -796,11 +810,11 @@ int socket::bind(std::string_view text)
     if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
         return open_datagrams(*datagrams, endpoint_role::bound, text, endpoint.address);
     if (endpoint.scheme == "inproc") {
-        std::string last(text);
+        shared_text last{std::string(text)};
         bound_.push_back({last, nullptr}); // before the name is known: memory may run out
         try {
             if (const int error =
-                    context_.inproc().bind(std::string(endpoint.address), {link_, &options_})) {
+                    context_.inproc().bind(std::string(endpoint.address), {link_, options_.get()})) {
                 bound_.pop_back();
                 return error;
             }
@@ -815,17 +829,17 @@ int socket::bind(std::string_view text)
     const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
     if (!scheme)
         return EPROTONOSUPPORT;
-    runtime::io_thread* thread = context_.choose_thread(options_.affinity);
+    runtime::io_thread* thread = context_.choose_thread(options_->affinity);
     if (!thread)
         return EMTHREAD;
     transport::error_code error;
-    auto acceptor = scheme->listen(thread->context(), endpoint.address, options_.transport, error);
+    auto acceptor = scheme->listen(thread->context(), endpoint.address, options_->transport, error);
     if (error)
         return bind_failed(endpoint.address, scheme->known_unbound ? text : std::string_view(),
                            error.value(), std::move(acceptor));
     snapshot_options();
     const int fd = acceptor->descriptor();
-    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, endpoint_options_,
+    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, options_,
                                                 std::move(acceptor));
     last_endpoint_ = listening->endpoint();
     bound_.push_back({last_endpoint_, listening});
@@ -838,15 +852,14 @@ int socket::bind(std::string_view text)
     return 0;
 }
 
-int socket::connect_inproc(std::string_view name, const std::string& endpoint)
+int socket::connect_inproc(std::string_view name, const shared_text& endpoint)
 {
-    auto pipe = context_.inproc().connect(std::string(name), {link_, &options_});
+    auto pipe = context_.inproc().connect(std::string(name), {link_, options_.get()});
     connected_.push_back({endpoint, nullptr, pipe});
     pipe->made_by_call = true;
     adopt(pipe);
-    const peer_info info = pipe->take_peer();
-    if (info.socket_type >= 0)
-        pattern_->identified(*pipe, info);
+    if (const auto info = pipe->take_peer())
+        pattern_->identified(*pipe, *info);
     return after_operation(0);
 }
 
@@ -862,7 +875,7 @@ int socket::connect(std::string_view text)
         return ENOCOMPATPROTO;
     if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
         return open_datagrams(*datagrams, endpoint_role::connected, text, endpoint.address);
-    const std::string given(text);
+    const shared_text given{std::string(text)};
     if (const int error = pattern_->check_connect())
         return error;
     if (endpoint.scheme == "inproc") {
@@ -872,14 +885,14 @@ int socket::connect(std::string_view text)
     const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
     if (!scheme)
         return EPROTONOSUPPORT;
-    if (const auto error = scheme->check_connect(endpoint.address, options_.transport))
+    if (const auto error = scheme->check_connect(endpoint.address, options_->transport))
         return error.value();
     if (pattern_->connects_once() &&
         std::ranges::any_of(connected_, [&](const connected_endpoint& made) {
             return made.endpoint == given && made.connection && made.connection->serves_socket();
         }))
         return 0;
-    runtime::io_thread* thread = context_.choose_thread(options_.affinity);
+    runtime::io_thread* thread = context_.choose_thread(options_->affinity);
     if (!thread)
         return EMTHREAD;
     snapshot_options();
@@ -887,10 +900,10 @@ int socket::connect(std::string_view text)
         std::erase_if(connected_, [&](const connected_endpoint& made) {
             return made.endpoint == given && !made.connection;
         });
-    auto connection = std::make_shared<session>(*thread, link_, endpoint_options_, given, *scheme,
+    auto connection = std::make_shared<session>(*thread, link_, options_, given, *scheme,
                                                 std::string(endpoint.address));
     connected_.push_back({given, connection, {}});
-    if (!options_.immediate) {
+    if (!options_->immediate) {
         auto pipe = connection->make_pipe();
         connected_.back().pipe = pipe;
         pipe->made_by_call = true;
@@ -907,7 +920,7 @@ int socket::connect_peer(std::string_view text, std::uint32_t& routing_id)
         return ETERM;
     if (!pattern_->names_peers())
         return ENOTSUP;
-    if (options_.immediate)
+    if (options_->immediate)
         return EFAULT; // there is no peer before the connection
     if (const int error = connect(text))
         return error;
@@ -973,7 +986,7 @@ int socket::end_endpoints(endpoint_role role, std::string_view text)
         found = end_connected(text) || found;
         if (!found && !(bound_.empty() && connected_.empty())) {
             // Another way to write it; may have to resolve a name.
-            const auto number = scheme->canonical(endpoint.address, options_.transport);
+            const auto number = scheme->canonical(endpoint.address, options_->transport);
             found = end_bound(number);
             found = end_connected(number) || found;
         }
@@ -1000,7 +1013,7 @@ bool socket::end_bound(std::string_view text)
         process_mail();
         for (std::size_t i = 0; i < pipes_.size(); ++i)
             if (const auto pipe = pipes_[i];
-                pipe && !pipe->connected_side && pipe->endpoint == ended.endpoint)
+                pipe && !pipe->connected_side && pipe->endpoint.get() == ended.endpoint)
                 finish_pipe(*pipe);
     }
     return found;
@@ -1022,16 +1035,16 @@ bool socket::end_connected(std::string_view text)
         const auto pipe = ended.pipe.lock();
         if (pipe && !pipe->closed_here()) {
             if (more_ && pattern_->source() == pipe.get()) {
-                pipe->hang_up(options_.linger_ms); // the message that is being read goes on
+                pipe->hang_up(options_->linger_ms); // the message that is being read goes on
                 finish_pipe(*pipe);
             } else {
-                close_pipe(*pipe, options_.linger_ms);
+                close_pipe(*pipe, options_->linger_ms);
             }
         }
         if (!ended.connection)
             continue;
         if (pipe) { // no others, then
-            ended.connection->close(options_.linger_ms);
+            ended.connection->close(options_->linger_ms);
             continue;
         }
         read_lent(); // what has come can be received at once, also if it is this thread that reads
@@ -1046,7 +1059,7 @@ bool socket::end_connected(std::string_view text)
                     finish_pipe(*other);
                 }
             }
-        ended.connection->close(options_.linger_ms);
+        ended.connection->close(options_->linger_ms);
     }
     return found;
 }
@@ -1078,18 +1091,15 @@ int socket::set_option(int id, const void* value, std::size_t bytes)
     process_mail();
     int error = pattern_->set_option(id, value, bytes);
     if (error == EINVAL)
-        error = core::set_option(options_, id, value, bytes);
-    else if (error == 0) {
-        endpoint_options_.reset();
-        return after_operation(0);
-    }
+        error = core::set_option(change_options(), id, value, bytes);
+    else
+        return after_operation(error);
     if (error == 0) {
-        endpoint_options_.reset();
         if (id == ZMQ_SNDHWM || id == ZMQ_RCVHWM) {
             for (const auto& pipe : pipes_) {
                 if (!pipe)
                     continue;
-                pipe->set_limits(options_.send_hwm, options_.receive_hwm);
+                pipe->set_limits(options_->send_hwm, options_->receive_hwm);
                 pattern_->writable(*pipe);
             }
         }
@@ -1130,7 +1140,7 @@ int socket::get_option(int id, void* value, std::size_t* bytes)
     if (box_->has_mail())
         process_mail();
     const int error = pattern_->get_option(id, value, bytes);
-    return error == EINVAL ? core::get_option(options_, id, value, bytes) : error;
+    return error == EINVAL ? core::get_option(*options_, id, value, bytes) : error;
 }
 
 } // namespace zlink::core

@@ -50,7 +50,8 @@ private:
 /// Errors: functions return 0 or an errno value (ETERM once the context is being terminated).
 class socket final : public pattern_host {
 public:
-    socket(context& owner, const pattern_row& row, socket_options defaults,
+    /// `defaults`: of any socket, or shared_options() of a new one of this type.
+    socket(context& owner, const pattern_row& row, std::shared_ptr<const socket_options> defaults,
            std::shared_ptr<void> context_hold);
     ~socket() override;
 
@@ -248,7 +249,9 @@ public:
     /// thread does.
     void close_if_left() noexcept;
 
-    const socket_options& options() const noexcept override { return options_; }
+    const socket_options& options() const noexcept override { return *options_; }
+    /// As they are now: they will not change any more.
+    std::shared_ptr<const socket_options> shared_options() const noexcept { return options_; }
     void drop(pipe_end& pipe) override
     {
         if (!pipe.last_words_follow && !std::exchange(pipe.dropped, true))
@@ -382,7 +385,8 @@ private:
     void close_pipe(pipe_end& pipe, int linger_ms);
     int bind_failed(std::string_view address, std::string_view endpoint, int error,
                     std::unique_ptr<transport::acceptor> opened);
-    int connect_inproc(std::string_view name, const std::string& endpoint);
+    int connect_inproc(std::string_view name, const shared_text& endpoint);
+    socket_options& change_options();
     void snapshot_options();
     bool wants_other_transport(std::string_view scheme) const noexcept;
     int open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
@@ -394,8 +398,7 @@ private:
     void forget_left_endpoints() noexcept;
 
     context& context_;
-    socket_options options_;
-    std::shared_ptr<const socket_options> endpoint_options_; ///< copy for new endpoints; or null
+    std::shared_ptr<const socket_options> options_; ///< shared with endpoints, and like sockets
     const std::shared_ptr<base::mailbox> box_;
     shortcuts shortcuts_;
     std::shared_ptr<socket_link> link_;
@@ -444,7 +447,7 @@ private:
         std::shared_ptr<listener> listening; ///< null for inproc
     };
     struct connected_endpoint {
-        std::string endpoint;
+        shared_text endpoint;
         std::shared_ptr<session> connection; ///< null for inproc, and when it has ended by itself
         std::weak_ptr<pipe_end> pipe;
     };
@@ -460,7 +463,7 @@ private:
     bool knows_ended_ = false;         ///< some of them are only there to be disconnected
     std::uint32_t endpoints_left_ = 0; ///< as of the last look at socket_link::endpoints_left
     std::vector<datagram_endpoint> datagrams_;
-    std::string last_endpoint_;
+    shared_text last_endpoint_;
 };
 
 } // namespace zlink::core

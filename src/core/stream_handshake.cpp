@@ -16,7 +16,7 @@ stream_handshake::stream_handshake(boost::asio::io_context& io, transport::strea
     : io_(io), stream_(stream), handshake_(std::move(local))
 {}
 
-void stream_handshake::start(int limit_ms, end_handler ended)
+void stream_handshake::start(int limit_ms, end_handler ended, first_look look)
 {
     ended_ = std::move(ended);
     if (limit_ms > 0) {
@@ -27,7 +27,8 @@ void stream_handshake::start(int limit_ms, end_handler ended)
         });
     }
     handshake_.start();
-    pump();
+    if (look == first_look::none || read())
+        pump();
 }
 
 void stream_handshake::stop() noexcept
@@ -36,30 +37,39 @@ void stream_handshake::stop() noexcept
     timer_.reset();
 }
 
+// The answer to what was written takes its time: it is waited for, rather than looked for.
 void stream_handshake::pump()
 {
+    if (write())
+        wait(transport::direction::read);
+}
+
+// Takes what is there. False if that was the end.
+bool stream_handshake::read()
+{
     std::byte buffer[read_bytes];
-    for (;;) {
-        if (!write())
-            return;
-        const iovec space{buffer, sizeof buffer};
-        const auto result = stream_.read_some(&space, 1);
-        if (result.would_block())
-            return wait(transport::direction::read);
-        if (result.failed() || result.bytes == 0)
-            return end_broken(result.error ? result.error : EPIPE);
-        const std::span<const std::byte> bytes(buffer, result.bytes);
-        const std::size_t taken = handshake_.feed(bytes);
-        if (handshake_.failed())
-            return end_refused();
-        if (handshake_.done()) {
-            const auto output = handshake_.output();
-            return end({.kind = end_kind::succeeded,
-                        .remote = handshake_.remote(),
-                        .unsent = {output.begin(), output.end()},
-                        .rest = bytes.subspan(taken)});
-        }
+    const iovec space{buffer, sizeof buffer};
+    const auto result = stream_.read_some(&space, 1);
+    if (result.would_block())
+        return true;
+    if (result.failed() || result.bytes == 0) {
+        end_broken(result.error ? result.error : EPIPE);
+        return false;
     }
+    const std::span<const std::byte> bytes(buffer, result.bytes);
+    const std::size_t taken = handshake_.feed(bytes);
+    if (handshake_.failed()) {
+        end_refused();
+        return false;
+    }
+    if (!handshake_.done())
+        return true;
+    const auto output = handshake_.output();
+    end({.kind = end_kind::succeeded,
+         .remote = handshake_.remote(),
+         .unsent = {output.begin(), output.end()},
+         .rest = bytes.subspan(taken)});
+    return false;
 }
 
 // False if the connection is broken.
@@ -84,17 +94,19 @@ bool stream_handshake::write()
 
 void stream_handshake::wait(transport::direction which)
 {
-    bool& waiting = which == transport::direction::read ? waiting_to_read_ : waiting_to_write_;
+    const bool to_read = which == transport::direction::read;
+    bool& waiting = to_read ? waiting_to_read_ : waiting_to_write_;
     if (std::exchange(waiting, true))
         return;
     stream_.async_wait(which,
-                       [self = shared_from_this(), &waiting](const transport::error_code& error) {
-                           waiting = false;
+                       [self = shared_from_this(), to_read](const transport::error_code& error) {
+                           (to_read ? self->waiting_to_read_ : self->waiting_to_write_) = false;
                            if (!self->ended_)
                                return;
                            if (error)
                                return self->end_broken(error.value());
-                           self->pump();
+                           if (!to_read || self->read())
+                               self->pump();
                        });
 }
 

@@ -45,13 +45,19 @@ public:
     stream_handshake(boost::asio::io_context& io, transport::stream& stream,
                      engine::local_peer local);
 
+    /// What is done before the first bytes are written.
+    enum class first_look : std::uint8_t {
+        none,
+        read, ///< the peer may have written already: its bytes are answered along with the first
+    };
     /// Begins; `ended` may be called from within. `limit_ms`: 0 = none.
-    void start(int limit_ms, end_handler ended);
+    void start(int limit_ms, end_handler ended, first_look look = first_look::none);
     void lift_time_limit() noexcept { timer_.reset(); }
     void stop() noexcept;
 
 private:
     void pump();
+    bool read();
     bool write();
     void wait(transport::direction which);
     void end(const ending& how);

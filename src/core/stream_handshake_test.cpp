@@ -168,6 +168,7 @@ TEST_F(StreamHandshake, is_broken_by_the_end_of_the_connection)
     side only(io_, types::pair);
     only.stream.ended = true;
     only.start();
+    only.stream.turn();
     EXPECT_EQ(only.ends, 1);
     EXPECT_EQ(only.ending.kind, kind::broken);
     EXPECT_EQ(only.ending.error, EPIPE);

@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t smallest_read_bytes = 2 * 1024;
 constexpr std::size_t largest_read_bytes = 64 * 1024;
+/// Of a new chunk that is read to.
+constexpr std::size_t smallest_room_bytes = 1024;
 /// Bodies from here on get memory of their own, unless they have arrived as a whole already.
 constexpr std::size_t large_body_bytes = 24 * 1024;
 /// What is read along with the rest of a large body: the next header, and little that must move.
@@ -23,6 +25,11 @@ constexpr std::size_t most_moved_bytes = 16 * 1024;
 /// A command has so much at least, however small messages must be: a subscription is as long as
 /// its topic.
 constexpr std::uint64_t command_bytes_at_least = 64 * 1024;
+
+/// Where little is read to if its queue has no room at hand: whatever comes then takes only as much
+/// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
+/// Used between prepare() and received(), which the same thread calls.
+thread_local std::byte scratch[smallest_read_bytes];
 
 bool keeps(kept_commands which, traffic_command_kind kind) noexcept
 {
@@ -108,7 +115,7 @@ void inbound::reset() noexcept
     body_outside_ = false;
     outside_ = {};
     have_ = behind_body_ = needed_ = 0;
-    in_message_ = false;
+    in_message_ = bytes_lost_ = false;
     publish();
     to_.queue.rollback();
 }
@@ -143,7 +150,22 @@ int inbound::prepare(std::span<iovec> space) noexcept
     }
     // The rest of a chunk is used up to a quarter; then it is better to begin a new one.
     const std::size_t least = std::max(needed_, have_ + std::max(want / 4, std::size_t{256}));
-    std::byte* tail = to_.queue.reserve(least, have_);
+    base::byte_queue& queue = to_.queue;
+    const bool at_hand = queue.room() >= least;
+    in_scratch_ = false;
+    // An envelope had better lie in one piece: see comes_for_next_part().
+    if (!at_hand && !body_ && have_ == 0 && want == smallest_read_bytes &&
+        !envelope_is_taken_off_) {
+        // What is read must find memory then.
+        const bool is_new = queue.committed_messages() == 0 && !queue.has_uncommitted();
+        offered_ = std::min(sizeof scratch, base::certain_bytes());
+        in_scratch_ = offered_ != 0 && (is_new || queue.prepare_append());
+    }
+    if (in_scratch_) {
+        space[0] = {scratch, offered_};
+        return 1;
+    }
+    std::byte* tail = queue.reserve(at_hand ? least : std::max(least, smallest_room_bytes), have_);
     if (!tail)
         return 0;
     offered_ = std::min(to_.queue.room() - have_, std::max(want, least - have_));
@@ -161,6 +183,8 @@ inbound_error inbound::received(std::size_t bytes)
         if (body_filled_ < body_bytes_)
             return inbound_error::none;
     } else {
+        if (in_scratch_ && !take_from_scratch(bytes))
+            return inbound_error::out_of_memory;
         if (bytes == offered_)
             read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
         have_ += bytes;
@@ -168,9 +192,22 @@ inbound_error inbound::received(std::size_t bytes)
     return go_on();
 }
 
+bool inbound::take_from_scratch(std::size_t bytes) noexcept
+{
+    in_scratch_ = false;
+    std::byte* const at = to_.queue.reserve(bytes);
+    if (at)
+        std::memcpy(at, scratch, bytes);
+    else
+        bytes_lost_ = true;
+    return at != nullptr;
+}
+
 // Each step is either done, or leaves everything as it was for the next time.
 inbound_error inbound::go_on()
 {
+    if (bytes_lost_)
+        return inbound_error::out_of_memory;
     if (body_ && body_filled_ == body_bytes_ && !finish_body())
         return inbound_error::out_of_memory;
     if (behind_body_) {

@@ -68,6 +68,7 @@ private:
     void walk_plain_frames() noexcept;
     template <class Codec>
     inbound_error walk_frames();
+    bool take_from_scratch(std::size_t bytes) noexcept;
     bool begin_body(std::uint64_t bytes, bool more) noexcept;
     bool comes_for_next_part() const noexcept;
     bool finish_body() noexcept;
@@ -82,6 +83,8 @@ private:
     const kept_commands keep_;
     framing framing_ = framing::zmtp3;
     bool marked_ = false;
+    bool in_scratch_ = false; ///< what prepare() has offered is no memory of the queue's
+    bool bytes_lost_ = false; ///< there was no memory for what was read there
     bool in_message_ = false;
     bool envelope_is_taken_off_ = false;
     enum class envelope : std::uint8_t {

@@ -42,7 +42,7 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first, c
     from_.queue.wake(); // no direct write before what is queued has gone
     to_ = &to;
     full_ = false;
-    packet_bytes_ = to.packet_bytes();
+    packet_bytes_ = unknown_packet;
     from_.stalled.store(false, std::memory_order_relaxed);
     blocked_ = false;
     error_ = 0;
@@ -50,6 +50,8 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first, c
     staged_sent_ = 0;
     control_.clear();
     encoding_ = how;
+    if (encoding_ && !batch_)
+        batch_ = std::make_unique<write_batch>();
 }
 
 void outbound::detach()
@@ -68,7 +70,7 @@ void outbound::detach()
     end_duty_locked();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     if (encoding_)
-        batch_.clear();
+        batch_->clear();
     else if (encoding_.frames)
         drop_partial_message();
     else
@@ -90,7 +92,8 @@ bool outbound::discard()
     }
     queue.unsend();
     newest_.reset();
-    batch_.clear();
+    if (batch_)
+        batch_->clear();
     from_.newest.take();
     const bool wake_producer = from_.flow.set_taken(queue.published_messages() + passed_by_);
     return from_.flow.report() || wake_producer;
@@ -318,12 +321,14 @@ bool outbound::drained()
 {
     std::lock_guard lock(mutex_);
     return from_.queue.send_position() == from_.queue.published_position() &&
-           staged_sent_ == staged_.size() && batch_.empty() && !newest_ && !from_.newest.filled();
+           staged_sent_ == staged_.size() && !batch_waits() && !newest_ && !from_.newest.filled();
 }
 
 // Of a message behind `before` other bytes, what is not worth a packet of its own.
-std::size_t outbound::left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept
+std::size_t outbound::left_for_next(std::size_t before, const iovec (&message)[2]) noexcept
 {
+    if (packet_bytes_ == unknown_packet)
+        packet_bytes_ = to_->packet_bytes();
     const std::size_t total = before + message[0].iov_len + message[1].iov_len;
     if (packet_bytes_ == 0 || total <= packet_bytes_)
         return 0;
@@ -412,7 +417,7 @@ outbound::status outbound::write_staged()
         if (result.would_block())
             return status::blocked;
     }
-    staged_.clear();
+    staged_ = {}; // seldom needed again
     staged_sent_ = 0;
     return status::idle;
 }
@@ -437,13 +442,13 @@ outbound::status outbound::write_newest()
 
 outbound::status outbound::write_batch_now() noexcept
 {
-    const transport::io_result result = batch_.write_to(*to_);
-    note_room(result.bytes, result.bytes + !batch_.empty());
+    const transport::io_result result = batch_->write_to(*to_);
+    note_room(result.bytes, result.bytes + batch_waits());
     if (result.failed()) {
         error_ = result.error;
         return status::failed;
     }
-    return batch_.empty() ? status::idle : status::blocked;
+    return batch_waits() ? status::blocked : status::idle;
 }
 
 // Encodes the next message of the queue; false if there is none. The queue has whole frames: with
@@ -464,7 +469,7 @@ bool outbound::encode_message()
         const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
         if (apart)
             queue.load();
-        encoding_.translate(batch_,
+        encoding_.translate(*batch_,
                             {header.flags,
                              {queue.read_begin(), static_cast<std::size_t>(header.body_bytes)},
                              apart ? queue.head().owner : nullptr,
@@ -487,7 +492,7 @@ void outbound::encode_newest()
     if (!newest)
         return;
     const copied_frame frame = view_frame(*newest.get());
-    encoding_.translate(batch_,
+    encoding_.translate(*batch_,
                         {frame.flags, frame.body, newest.get(), from_.queue.published_position()},
                         encoding_.context);
 }
@@ -497,9 +502,9 @@ outbound::status outbound::encode_batch() noexcept
 {
     drop_void_rest();
     try {
-        while (!rest_is_void_ && !batch_.full() && encode_message())
+        while (!rest_is_void_ && !batch_->full() && encode_message())
             count_taken();
-        if (batch_.empty())
+        if (!batch_waits())
             encode_newest();
     } catch (const std::bad_alloc&) {
         error_ = ENOMEM;
@@ -517,7 +522,7 @@ outbound::outcome outbound::drain_locked(int batches)
     }
     base::byte_queue& queue = from_.queue;
     for (;;) {
-        if (!control_.empty() && staged_.empty() && !newest_ && batch_.empty() &&
+        if (!control_.empty() && staged_.empty() && !newest_ && !batch_waits() &&
             (encoding_ || (queue.at_boundary() && !rest_expected_))) {
             staged_.swap(control_);
             staged_sent_ = 0;
@@ -534,7 +539,7 @@ outbound::outcome outbound::drain_locked(int batches)
                 break;
             continue; // a control frame may be waiting for this boundary
         }
-        if (!batch_.empty()) {
+        if (batch_waits()) {
             result.state = write_batch_now();
             if (result.state != status::idle)
                 break;
@@ -549,7 +554,7 @@ outbound::outcome outbound::drain_locked(int batches)
             result.state = encode_batch();
             if (result.state == status::failed)
                 break;
-            if (!batch_.empty()) {
+            if (batch_waits()) {
                 --batches;
                 continue;
             }

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <vector>
@@ -145,10 +146,11 @@ private:
     void count_taken() noexcept;
     void drop_partial_message();
     void note_room(std::size_t written, std::size_t offered) noexcept;
+    bool batch_waits() const noexcept { return batch_ && !batch_->empty(); }
     outcome collect_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
     void end_duty_locked();
-    std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) const noexcept;
+    std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) noexcept;
 
     base::channel& from_;
     std::mutex mutex_;
@@ -165,7 +167,8 @@ private:
     bool rest_expected_ = false;
     bool rest_is_void_ = false;     ///< and the connection it belonged to is gone
     bool on_duty_ = false;          ///< the sending thread writes what it commits
-    std::size_t packet_bytes_ = 0;  ///< of the connection, see transport::stream
+    static constexpr std::size_t unknown_packet = SIZE_MAX;
+    std::size_t packet_bytes_ = unknown_packet; ///< of the connection, see transport::stream
     std::uint64_t collected_ = 0;   ///< what was committed by the last collect()
     std::uint64_t passed_by_ = 0;   ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
@@ -174,7 +177,7 @@ private:
     std::size_t newest_sent_ = 0;
     std::vector<std::byte> control_;
     encoding encoding_;
-    write_batch batch_;               ///< what comes next, if there is an encoding
+    std::unique_ptr<write_batch> batch_; ///< what comes next, if there is an encoding
     bool wake_producer_ = false;      ///< it waits for room, and there is some now
     std::uint64_t counted_until_ = 0; ///< messages up to this position count as taken
 };

@@ -12,7 +12,7 @@
 
 namespace zlink::sockets {
 
-xpub::xpub(core::pattern_host& host) : host_(host), options_(host.options()) {}
+xpub::xpub(core::pattern_host& host) : host_(host) {}
 
 // --- subscribers -------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ void xpub::for_each_addressee(const core::frame& part, Choose choose)
                 if (number == last_.number)
                     choose(number);
             });
-    } else if (options_.invert_matching) [[unlikely]] {
+    } else if (host_.options().invert_matching) [[unlikely]] {
         matched_.assign(pipes_.size(), false);
         index_.match(part.bytes(), [&](std::uint32_t number) { matched_[number] = true; });
         for (std::uint32_t number = 0; number < pipes_.size(); ++number)
@@ -282,7 +282,7 @@ int xpub::send(const core::frame& part)
 // To the only subscriber there is.
 bool xpub::put(const std::byte* data, std::size_t size, bool more) noexcept
 {
-    if (pipes_.size() != 1 || send_to_last_ || options_.invert_matching)
+    if (pipes_.size() != 1 || send_to_last_ || host_.options().invert_matching)
         return false;
     core::pipe_end* wanting = nullptr;
     if (in_send_) {

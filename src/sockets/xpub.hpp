@@ -84,7 +84,6 @@ private:
     int apply_manually(bool subscribe, std::span<const std::byte> topic);
 
     core::pattern_host& host_;
-    const core::socket_options& options_;
     subscriber_index index_;
     subscriber_index requested_;         ///< manual mode: what peers asked for
     std::vector<subscriber_slot> pipes_; ///< by pipe_end::number

@@ -10,10 +10,7 @@
 namespace zlink::sockets {
 
 xsub::xsub(core::pattern_host& host, bool filters)
-    : options_(host.options()),
-      set_(std::make_shared<subscription_set>()),
-      in_(host),
-      filters_(filters)
+    : host_(host), set_(std::make_shared<subscription_set>()), in_(host), filters_(filters)
 {}
 
 void xsub::attach(core::pipe_end& pipe)
@@ -85,13 +82,13 @@ int xsub::send(const core::frame& part)
 
 bool xsub::matches(std::span<const std::byte> first) const noexcept
 {
-    return !filters_ || set_->topics().matches(first) != options_.invert_matching;
+    return !filters_ || set_->topics().matches(first) != host_.options().invert_matching;
 }
 
 // Is there nothing that would not match? (What begins with nothing is everything.)
 bool xsub::matches_all() const noexcept
 {
-    return !filters_ || (!options_.invert_matching && set_->topics().matches({}));
+    return !filters_ || (!host_.options().invert_matching && set_->topics().matches({}));
 }
 
 bool xsub::find_match(core::frame& part)

@@ -46,7 +46,7 @@ private:
     bool matches_all() const noexcept;
     bool find_match(core::frame& part);
 
-    const core::socket_options& options_;
+    const core::pattern_host& host_;
     std::shared_ptr<subscription_set> set_;
     fair_queue in_;
     const bool filters_;

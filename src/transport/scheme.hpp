@@ -27,6 +27,11 @@ public:
         error_code error; ///< would_block = there is nobody any more
         std::unique_ptr<stream> connection{};
     };
+    /// Takes the connections that wait out of the kernel's queue, which is short and refuses
+    /// further ones while it is full: that takes much less time than accept(), which gives them.
+    virtual void collect() noexcept {}
+    /// Were connections collected that accept() has not given yet? They make no wait end.
+    virtual bool has_collected() const noexcept { return false; }
     /// Accepts one connection, which will live on `target`, without waiting. Throws std::bad_alloc;
     /// the connection is closed then, or still waits.
     virtual result accept(boost::asio::io_context& target) = 0;

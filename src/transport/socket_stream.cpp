@@ -18,6 +18,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace zlink::transport {
 
@@ -94,7 +95,6 @@ class socket_stream final : public stream {
 public:
     socket_stream(generic_socket socket, const socket_kind& kind, const options& settings)
         : socket_(std::move(socket)),
-          room_(socket_.get_executor()),
           fd_(socket_.native_handle()),
           kind_(kind),
           ipv6_(settings.ipv6)
@@ -128,7 +128,7 @@ public:
         if (which == direction::read)
             socket_.async_wait(generic_socket::wait_read, std::move(handler));
         else
-            room_.async_wait(fd_, std::move(handler));
+            room().async_wait(fd_, std::move(handler));
     }
 
     int lend() noexcept override
@@ -171,7 +171,8 @@ public:
 
     void close() noexcept override
     {
-        room_.cancel();
+        if (room_)
+            room_->cancel();
         error_code ignored;
         if (socket_.is_open())
             socket_.close(ignored);
@@ -211,6 +212,13 @@ private:
         return ::poll(&look, 1, 0) > 0 && (look.revents & POLLHUP) != 0;
     }
 
+    room_wait& room()
+    {
+        if (!room_)
+            room_ = std::make_unique<room_wait>(socket_.get_executor());
+        return *room_;
+    }
+
     static io_result result(ssize_t moved) noexcept
     {
         if (moved >= 0)
@@ -225,7 +233,7 @@ private:
     }
 
     generic_socket socket_;
-    room_wait room_;
+    std::unique_ptr<room_wait> room_; ///< once it was full
     boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while lent
     int fd_;
     const socket_kind& kind_;
@@ -264,23 +272,40 @@ public:
                             });
     }
 
-    // Asio accepts without SOCK_CLOEXEC.
+    void collect() noexcept override
+    {
+        try {
+            while (collected_.size() - given_ < most_collected) {
+                if (collected_.size() == collected_.capacity()) // there must be room for it
+                    collected_.reserve(std::max(fewest_collected, 2 * collected_.size()));
+                const taken next = take();
+                if (next.fd < 0)
+                    return; // accept() will find the same
+                collected_.push_back(next);
+            }
+        } catch (const std::bad_alloc&) {
+            // They go on waiting where they are.
+        }
+    }
+
+    bool has_collected() const noexcept override { return given_ != collected_.size(); }
+
     result accept(asio::io_context& target) override
     {
-        sockaddr_storage peer{};
-        int fd = -1;
-        do {
-            socklen_t bytes = sizeof peer;
-            fd = ::accept4(listener_->native_handle(), reinterpret_cast<sockaddr*>(&peer), &bytes,
-                           SOCK_CLOEXEC);
-        } while (fd < 0 && has_passed(errno));
+        const taken next = has_collected() ? collected_[given_++] : take();
+        if (!has_collected()) {
+            given_ = 0;
+            collected_.clear();
+            if (collected_.capacity() > most_kept)
+                collected_ = {};
+        }
+        const int fd = next.fd;
         if (fd < 0)
-            return {system_error(errno)};
-        base::close_in_children(fd);
+            return {system_error(next.error)};
         generic_socket socket(target);
         error_code error;
         try {
-            socket.assign({peer.ss_family, 0}, fd, error);
+            socket.assign({next.family, 0}, fd, error);
         } catch (...) {
             ::close(fd); // memory has run out
             throw;
@@ -299,6 +324,8 @@ public:
             return;
         error_code ignored;
         listener_->close(ignored);
+        for (; given_ != collected_.size(); ++given_)
+            ::close(collected_[given_].fd);
         if (on_close_)
             on_close_();
     }
@@ -313,7 +340,35 @@ public:
     int descriptor() const noexcept override { return listener_->native_handle(); }
 
 private:
+    struct taken {
+        int fd = -1;
+        int family = AF_UNSPEC;
+        int error = 0; ///< without a descriptor
+    };
+    // At most so many wait here instead of in the kernel.
+    static constexpr std::size_t most_collected = 16 * 1024;
+    static constexpr std::size_t fewest_collected = 16;
+    static constexpr std::size_t most_kept = 256;
+
+    // The next one of the kernel's queue. Asio accepts without SOCK_CLOEXEC.
+    taken take() noexcept
+    {
+        sockaddr_storage peer{};
+        int fd = -1;
+        do {
+            socklen_t bytes = sizeof peer;
+            fd = ::accept4(listener_->native_handle(), reinterpret_cast<sockaddr*>(&peer), &bytes,
+                           SOCK_CLOEXEC);
+        } while (fd < 0 && has_passed(errno));
+        if (fd < 0)
+            return {-1, AF_UNSPEC, errno};
+        base::close_in_children(fd);
+        return {fd, peer.ss_family, 0};
+    }
+
     const std::shared_ptr<generic_acceptor> listener_; ///< a wait for it may end after this
+    std::vector<taken> collected_;
+    std::size_t given_ = 0; ///< of them
     const socket_kind& kind_;
     options settings_;
     std::function<void()> on_close_;

@@ -4,12 +4,17 @@
 #include "transport/scheme.hpp"
 
 #include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
 #include <initializer_list>
 
 namespace zlink::transport {
 
-using generic_socket = boost::asio::generic::stream_protocol::socket;
+// With the executor itself, of which the one for any executor is several times the size.
+using io_executor = boost::asio::io_context::executor_type;
+using generic_socket =
+    boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, io_executor>;
 using generic_endpoint = boost::asio::generic::stream_protocol::endpoint;
 using generic_acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 

@@ -176,6 +176,59 @@ TEST(Accepting, takes_one_after_the_other_until_there_is_nobody)
     EXPECT_EQ(nullptr, nobody.connection);
 }
 
+// The kernel keeps one more than the backlog says.
+TEST(Accepting, makes_room_for_others_before_anybody_is_served)
+{
+    boost::asio::io_context io;
+    const auto work = boost::asio::make_work_guard(io);
+    error_code failed;
+    options settings;
+    settings.backlog = 0;
+    const auto listening = tcp.listen(io, "127.0.0.1:0", settings, failed);
+    ASSERT_FALSE(failed);
+    const std::string address = listening->endpoint().substr(std::string_view("tcp://").size());
+    constexpr std::size_t callers = 40;
+    std::vector<std::unique_ptr<stream>> connected;
+    for (std::size_t caller = 1; caller <= callers; ++caller) {
+        tcp.connect(io, address, {}, [&](const error_code&, std::unique_ptr<stream> made) {
+            connected.push_back(std::move(made));
+        });
+        while (connected.size() < caller)
+            io.run_one();
+        listening->collect();
+        EXPECT_TRUE(listening->has_collected());
+    }
+    for (std::size_t caller = 0; caller < callers; ++caller)
+        EXPECT_NE(nullptr, listening->accept(io).connection) << caller;
+    EXPECT_FALSE(listening->has_collected());
+    EXPECT_EQ(boost::asio::error::would_block, listening->accept(io).error);
+}
+
+TEST(Accepting, ends_with_those_that_were_not_served)
+{
+    boost::asio::io_context io;
+    const auto work = boost::asio::make_work_guard(io);
+    error_code failed;
+    const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
+    ASSERT_FALSE(failed);
+    std::unique_ptr<stream> connected;
+    tcp.connect(
+        io, listening->endpoint().substr(std::string_view("tcp://").size()), {},
+        [&](const error_code&, std::unique_ptr<stream> made) { connected = std::move(made); });
+    while (!connected)
+        io.run_one();
+    listening->collect();
+    listening->close();
+    EXPECT_FALSE(listening->has_collected());
+    std::optional<error_code> input;
+    connected->async_wait(direction::read, [&](const error_code& error) { input = error; });
+    while (!input)
+        io.run_one();
+    std::byte byte{};
+    const iovec space{&byte, 1};
+    EXPECT_FALSE(connected->read_some(&space, 1).would_block()) << "it has an end";
+}
+
 // The undefined-behaviour sanitizer, which is built in together with the address sanitizer, cannot
 // do without descriptors itself.
 #if !defined(__SANITIZE_ADDRESS__)

@@ -63,7 +63,7 @@ public:
     /// them all the same.
     virtual std::size_t undelivered_bytes() const noexcept = 0;
     /// What one packet carries where that is much and each costs the same whatever is in it, so that
-    /// writes had better end at the border of one; 0 where it makes no difference. I/O thread.
+    /// writes had better end at the border of one; 0 where it makes no difference. Any thread.
     virtual std::size_t packet_bytes() const noexcept { return 0; }
     /// Ends everything; pending waits are completed with operation_aborted.
     virtual void close() noexcept = 0;
