@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/inbound.hpp"
 
+#include "base/thread_own.hpp"
 #include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic_commands.hpp"
@@ -29,7 +30,11 @@ constexpr std::uint64_t command_bytes_at_least = 64 * 1024;
 /// Where little is read to if its queue has no room at hand: whatever comes then takes only as much
 /// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
 /// Used between prepare() and received(), which the same thread calls.
-thread_local std::byte scratch[smallest_read_bytes];
+struct scratch_memory {
+    std::byte bytes[smallest_read_bytes];
+};
+using scratch = base::thread_own<scratch_memory>;
+const scratch keep_scratch;
 
 bool keeps(kept_commands which, traffic_command_kind kind) noexcept
 {
@@ -158,12 +163,13 @@ int inbound::prepare(std::span<iovec> space) noexcept
         !envelope_is_taken_off_) {
         // What is read must find memory then.
         const bool is_new = queue.committed_messages() == 0 && !queue.has_uncommitted();
-        offered_ = std::min(sizeof scratch, base::certain_bytes());
-        in_scratch_ = offered_ != 0 && (is_new || queue.prepare_append());
-    }
-    if (in_scratch_) {
-        space[0] = {scratch, offered_};
-        return 1;
+        offered_ = std::min(sizeof(scratch_memory), base::certain_bytes());
+        scratch_memory* const memory = offered_ != 0 ? scratch::find_or_make() : nullptr;
+        in_scratch_ = memory && (is_new || queue.prepare_append());
+        if (in_scratch_) {
+            space[0] = {memory->bytes, offered_};
+            return 1;
+        }
     }
     std::byte* tail = queue.reserve(at_hand ? least : std::max(least, smallest_room_bytes), have_);
     if (!tail)
@@ -197,7 +203,7 @@ bool inbound::take_from_scratch(std::size_t bytes) noexcept
     in_scratch_ = false;
     std::byte* const at = to_.queue.reserve(bytes);
     if (at)
-        std::memcpy(at, scratch, bytes);
+        std::memcpy(at, scratch::find()->bytes, bytes);
     else
         bytes_lost_ = true;
     return at != nullptr;
