@@ -6,7 +6,8 @@ the library, so a peer finds it as a fresh process would.
 
 Driven over a SOCK_SEQPACKET socket on stdin, whose end ends the server. A request is a JSON list,
 the arguments of peer.py, with four descriptors: stdin, stdout and stderr of the peer, and where its
-exit status goes, as text, once it has ended (negative: the signal). The answer is the process id.
+exit status goes, as text, once it has ended (negative: the signal). The answer is the process id,
+or why there is no process.
 """
 
 import gc
@@ -62,7 +63,13 @@ class Server:
         request, descriptors, _, _ = socket.recv_fds(self.control_, 1 << 16, 4)
         if not request:
             return False
-        process = os.fork()
+        try:
+            process = os.fork()
+        except OSError as error:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            self.control_.send(f"cannot fork: {error}".encode())
+            return True
         if process == 0:
             signal.set_wakeup_fd(-1)
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)

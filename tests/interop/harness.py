@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Starts and drives the peer processes of a test."""
 
+import contextlib
 import json
 import os
 import select
@@ -70,6 +71,14 @@ class ForkedProcess:
             os.kill(self.pid, signal.SIGKILL)
 
 
+def _pipe(closes_reader, closes_writer):
+    """The descriptors of a new pipe, closed by one ExitStack each."""
+    ends = os.pipe()
+    for stack, end in zip((closes_reader, closes_writer), ends):
+        stack.callback(os.close, end)
+    return ends
+
+
 class ForkServer:
     """Starts the peers of one side, see fork_server.py."""
 
@@ -80,17 +89,27 @@ class ForkServer:
                                              env=environment, stdin=theirs)
 
     def start(self, arguments, stderr):
-        theirs_in, ours_in = os.pipe()
-        ours_out, theirs_out = os.pipe()
-        ours_status, theirs_status = os.pipe()
-        theirs = [theirs_in, theirs_out, stderr.fileno(), theirs_status]
-        socket.send_fds(self.control_, [json.dumps(arguments).encode()], theirs)
-        for descriptor in (theirs_in, theirs_out, theirs_status):
-            os.close(descriptor)
-        answer = self.control_.recv(64)
-        if not answer:
-            raise PeerDied("the fork server has ended")
-        return ForkedProcess(int(answer), ours_in, ours_out, ours_status)
+        with contextlib.ExitStack() as ours, contextlib.ExitStack() as theirs:
+            stdin_read, stdin_write = _pipe(theirs, ours)
+            stdout_read, stdout_write = _pipe(ours, theirs)
+            status_read, status_write = _pipe(ours, theirs)
+            given = [stdin_read, stdout_write, stderr.fileno(), status_write]
+            answer = self.ask_(json.dumps(arguments).encode(), given)
+            if not answer.isdigit():
+                raise PeerDied(f"no peer started: {answer}")
+            ours.pop_all()
+            return ForkedProcess(int(answer), stdin_write, stdout_read, status_read)
+
+    def ask_(self, request, descriptors):
+        """The answer of the server, or how it has ended."""
+        try:
+            socket.send_fds(self.control_, [request], descriptors)
+            answer = self.control_.recv(1024)
+        except (BrokenPipeError, ConnectionResetError):
+            answer = b""
+        if answer:
+            return answer.decode()
+        return f"the fork server has ended with status {self.process_.wait(ANSWER_MARGIN_S)}"
 
     def close(self):
         self.control_.close()
