@@ -313,8 +313,7 @@ pipe_peer::wake_result session::on_readable() noexcept
 {
     burst* const thread = burst::of_this_thread();
     const auto now = burst::clock::now();
-    const auto way = thread ? pace_.choose(*thread, now, writer().committed_messages())
-                            : write_pace::way::at_once;
+    const auto way = thread ? pace_.choose(*thread, now) : write_pace::way::at_once;
     switch (way) {
     case write_pace::way::at_once:
         break;
@@ -330,10 +329,8 @@ pipe_peer::wake_result session::on_readable() noexcept
         return {};
     }
     const wake_result result = after_direct(writer().drain_directly(stalls()));
-    const auto end = burst::clock::now();
-    pace_.wrote_at_once(end);
     if (thread)
-        thread->wrote(end);
+        thread->wrote(burst::clock::now());
     return result;
 }
 

@@ -587,13 +587,16 @@ void socket::ignore_arrivals(pipe_end& pipe)
 void socket::begin_message_to_many(std::size_t pipes)
 {
     if (pipes > shared_pace::direct_writes)
-        link_->pace->begin_message(pipes, burst::clock::now());
+        link_->pace->begin_message_to_many(pipes, burst::clock::now());
+    else
+        link_->pace->begin_message_to_few();
 }
 
 void socket::end_message_to_many()
 {
-    if (link_->pace->in_message)
-        link_->pace->end_message(burst::clock::now());
+    if (link_->pace->message == shared_pace::extent::many)
+        link_->pace->end_message_to_many(burst::clock::now());
+    link_->pace->message = shared_pace::extent::unknown;
 }
 
 void socket::drop_pipes()

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace zlink::core {
@@ -15,50 +14,55 @@ namespace zlink::core {
 /// What the connections of a socket have in common.
 /// Thread safety: the socket's thread only.
 struct shared_pace {
+    using time_point = std::chrono::steady_clock::time_point;
+
     std::size_t connections = 0;
 
     // Of a socket that sends each message to several of them:
     bool fans_out = false;
     /// So many connections are written to by the sending thread after a pause.
     static constexpr unsigned direct_writes = 16;
-    std::chrono::steady_clock::time_point last_wake{};
-    const void* last_woken = nullptr; ///< the connection
-    unsigned in_a_row = 0;            ///< times it was the same one
-    unsigned direct_left = direct_writes;
 
-    // A message to more connections than that tells itself when it begins and ends. If the one
-    // before has found most of them busy, it takes longer until it counts as the first after a
-    // pause.
-    bool in_message = false;
+    /// The message that is being committed goes to so many connections.
+    enum class extent : std::uint8_t {
+        unknown, ///< one, it seems
+        few,     ///< what is decided for the first one that is woken holds for all of them
+        many,    ///< more than the sending thread writes to
+    };
+    extent message = extent::unknown;
+
+    // A message to few:
+    enum class pace_of_message : std::uint8_t { undecided, alone, in_stream };
+    pace_of_message decided = pace_of_message::undecided;
+
+    // A message to many tells when it begins and ends. If the one before has found most of them
+    // busy, it takes longer until it counts as the first after a pause.
+    unsigned direct_left = direct_writes;
     std::size_t message_connections = 0;
     std::size_t message_wakes = 0;
-    std::chrono::steady_clock::time_point message_end{};
+    time_point message_end{};
 
     /// The sending thread has waited for room: it would have gone on otherwise, that was no pause.
-    void waited_for_room(std::chrono::steady_clock::time_point now) noexcept
+    void waited_for_room(time_point now) noexcept { message_end = now; }
+    void begin_message_to_few() noexcept
     {
-        last_wake = message_end = now;
+        message = extent::few;
+        decided = pace_of_message::undecided;
     }
-    void begin_message(std::size_t to_connections,
-                       std::chrono::steady_clock::time_point now) noexcept
+    void begin_message_to_many(std::size_t to_connections, time_point now) noexcept
     {
         const bool were_busy = 2 * message_wakes < message_connections;
-        if (now - message_end >= (were_busy ? pause_of_stream : quick_wake))
+        if (now - message_end >= (were_busy ? pause_of_stream : quick_message))
             direct_left = direct_writes;
-        in_message = true;
+        message = extent::many;
         message_connections = to_connections;
         message_wakes = 0;
     }
-    void end_message(std::chrono::steady_clock::time_point now) noexcept
-    {
-        in_message = false;
-        message_end = now;
-    }
+    void end_message_to_many(time_point now) noexcept { message_end = now; }
 
-    /// A publisher that wakes the next connection within this time is quick.
-    static constexpr std::chrono::nanoseconds quick_wake{3'000};
-    /// One whose connections were busy with several messages each has paused if none was woken for
-    /// so long.
+    /// A publisher whose next message comes within this time is quick.
+    static constexpr std::chrono::nanoseconds quick_message{3'000};
+    /// One whose connections were busy has paused if it has sent nothing for so long.
     static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
 };
 
@@ -88,15 +92,18 @@ public:
     /// Does nobody else wait if the sending thread waits for this connection?
     bool is_alone() const noexcept { return shared_->connections < 2; }
 
-    /// A commit has woken the consumer at `now`; the `committed`th message was the last one.
-    way choose(burst& thread, time_point now, std::uint64_t committed) noexcept
+    /// A commit has woken the consumer at `now`.
+    way choose(burst& thread, time_point now) noexcept
     {
-        if (is_one_of_many())
-            if (const auto chosen = choose_among_many(now, committed))
-                return *chosen;
-        if (!thread.follows_quickly(now))
-            return way::at_once;
-        return thread.is_wide() ? way::hand_over : way::in_batches;
+        switch (shared_->message) {
+        case shared_pace::extent::unknown:
+            break;
+        case shared_pace::extent::few:
+            return choose_for_few(thread, now);
+        case shared_pace::extent::many:
+            return choose_for_many();
+        }
+        return thread.follows_quickly(now) ? way_in_stream(thread) : way::at_once;
     }
     /// Does a message that could be written past the queue at `now` follow others so closely that
     /// batches move more of them?
@@ -104,42 +111,35 @@ public:
     {
         return (is_alone() || !is_one_of_many()) && thread.follows_quickly(now);
     }
-    /// What was to be written at once is.
-    void wrote_at_once(time_point now) noexcept { shared_->last_wake = now; }
 
 private:
-    // A socket that could send to many connections and wakes one only so often in a row has only
-    // that one to send to.
-    static constexpr unsigned wakes_until_single = 16;
-
-    // A message to many: after a pause the first few connections are written to at once. While
-    // messages follow each other quickly, or if there are more connections than that, the I/O
-    // threads write: to each of them all that has come since the last time. Nothing = there is only
-    // this connection, it seems.
-    std::optional<way> choose_among_many(time_point now, std::uint64_t committed) noexcept
+    static way way_in_stream(const burst& thread) noexcept
     {
-        shared_pace& pace = *shared_;
-        const bool in_stream = committed - std::exchange(committed_at_wake_, committed) > 1;
-        const auto gap = now - pace.last_wake;
-        pace.in_a_row = std::exchange(pace.last_woken, this) == this ? pace.in_a_row + 1 : 0;
-        if (pace.in_message)
-            ++pace.message_wakes;
-        else if (gap >= (in_stream ? shared_pace::pause_of_stream : shared_pace::quick_wake) ||
-                 pace.in_a_row >= wakes_until_single)
-            pace.direct_left = shared_pace::direct_writes;
-        if (!pace.in_message && pace.direct_left == shared_pace::direct_writes &&
-            pace.in_a_row != 0)
-            return {};
-        if (pace.direct_left == 0) {
-            pace.last_wake = now;
+        return thread.is_wide() ? way::hand_over : way::in_batches;
+    }
+
+    // One message, however many connections it goes to and however long it takes to write to them.
+    way choose_for_few(burst& thread, time_point now) noexcept
+    {
+        using pace = shared_pace::pace_of_message;
+        if (shared_->decided == pace::undecided)
+            shared_->decided = thread.follows_quickly(now) ? pace::in_stream : pace::alone;
+        return shared_->decided == pace::in_stream ? way_in_stream(thread) : way::at_once;
+    }
+
+    // After a pause the first few connections are written to at once. While messages follow each
+    // other quickly, and for all other connections, the I/O threads write: to each of them all that
+    // has come since the last time.
+    way choose_for_many() noexcept
+    {
+        ++shared_->message_wakes;
+        if (shared_->direct_left == 0)
             return way::hand_over;
-        }
-        --pace.direct_left;
+        --shared_->direct_left;
         return way::at_once;
     }
 
     const std::shared_ptr<shared_pace> shared_;
-    std::uint64_t committed_at_wake_ = 0; ///< messages
 };
 
 } // namespace zlink::core

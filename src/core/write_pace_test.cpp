@@ -15,24 +15,15 @@ protected:
     /// A message for `to`, `gap` after what happened last.
     way send(write_pace& to, std::chrono::nanoseconds gap)
     {
-        now_ += gap;
-        const way how = to.choose(thread_, now_, ++committed_);
+        const way how = to.choose(thread_, now_ += gap);
         if (how == way::at_once)
-            wrote(to);
-        else
-            thread_.wrote(now_);
-        return how;
-    }
-
-    void wrote(write_pace& to)
-    {
-        to.wrote_at_once(now_ += 5us);
+            now_ += 5us; // a write takes so long
         thread_.wrote(now_);
+        return how;
     }
 
     burst thread_;
     write_pace::time_point now_{1h};
-    std::uint64_t committed_ = 0; // of each connection: all get the same
 };
 
 TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
@@ -73,7 +64,7 @@ TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
     const auto follows = [&](std::chrono::nanoseconds gap) {
         const bool wanted = pace.wants_batches(thread_, now_ += gap);
         if (!wanted)
-            wrote(pace);
+            thread_.wrote(now_ += 5us);
         return wanted;
     };
     for (int i = 0; i < 10; ++i)
@@ -114,27 +105,45 @@ TEST_F(WritePace, counts_from_the_end_of_a_batch)
     EXPECT_EQ(send(pace, 1us), way::in_batches);
 }
 
-TEST_F(WritePace, writes_to_the_first_of_many_connections_after_a_pause)
-{
-    const auto shared = std::make_shared<shared_pace>();
-    shared->fans_out = true;
-    std::deque<write_pace> connections;
-    for (int i = 0; i < 40; ++i)
-        connections.emplace_back(shared);
-    EXPECT_TRUE(connections.front().is_one_of_many());
-    for (int message = 0; message < 3; ++message) {
-        unsigned index = 0;
-        for (write_pace& connection : connections) {
-            now_ += index == 0 ? 1ms : 0ms;
-            EXPECT_EQ(connection.choose(thread_, now_, committed_ + 1),
-                      index < shared_pace::direct_writes ? way::at_once : way::hand_over);
-            if (index++ < shared_pace::direct_writes)
-                wrote(connection);
-        }
-        ++committed_;
+/// A socket that sends each message to a few connections.
+class PublisherToFew : public WritePace {
+protected:
+    PublisherToFew()
+    {
+        shared_->fans_out = true;
+        for (std::size_t i = 0; i < shared_pace::direct_writes; ++i)
+            connections_.emplace_back(shared_);
     }
-    for (write_pace& connection : connections) // no pause
-        EXPECT_EQ(connection.choose(thread_, now_, committed_ + 1), way::hand_over);
+    /// To all of them, asleep all; how each is written to.
+    way publish(std::chrono::nanoseconds gap)
+    {
+        shared_->begin_message_to_few();
+        now_ += gap;
+        const way how = send(connections_.front(), 0us);
+        for (write_pace& connection : connections_)
+            EXPECT_EQ(how, send(connection, 0us)) << "as the first one";
+        shared_->message = shared_pace::extent::unknown;
+        return how;
+    }
+
+    const std::shared_ptr<shared_pace> shared_ = std::make_shared<shared_pace>();
+    std::deque<write_pace> connections_;
+};
+
+TEST_F(PublisherToFew, writes_to_all_at_once_what_comes_now_and_then)
+{
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(way::at_once, publish(4us));
+}
+
+TEST_F(PublisherToFew, batches_messages_not_connections)
+{
+    EXPECT_EQ(way::at_once, publish(1ms));
+    EXPECT_EQ(way::at_once, publish(1us));
+    EXPECT_EQ(way::at_once, publish(1us));
+    EXPECT_EQ(way::in_batches, publish(1us));
+    EXPECT_EQ(way::in_batches, publish(1us));
+    EXPECT_EQ(way::at_once, publish(4us)) << "has paused";
 }
 
 /// A socket that sends each message to more connections than a thread writes to.
@@ -150,12 +159,11 @@ protected:
     int publish(std::chrono::nanoseconds gap, int asleep = 40)
     {
         int direct = 0;
-        shared_->begin_message(connections_.size(), now_ += gap);
-        ++committed_;
+        shared_->begin_message_to_many(connections_.size(), now_ += gap);
         for (int i = 0; i < asleep; ++i)
-            direct += connections_[static_cast<std::size_t>(i)].choose(thread_, now_ += 5us,
-                                                                       committed_) == way::at_once;
-        shared_->end_message(now_);
+            direct += connections_[static_cast<std::size_t>(i)].choose(thread_, now_ += 5us) ==
+                      way::at_once;
+        shared_->end_message_to_many(now_);
         return direct;
     }
 
