@@ -72,8 +72,8 @@ public:
     }
 
 private:
-    static constexpr std::chrono::microseconds shortest_interval{50};
-    static constexpr std::chrono::microseconds longest_interval{200};
+    static constexpr std::chrono::nanoseconds shortest_interval = bound;
+    static constexpr std::chrono::nanoseconds longest_interval{200'000};
     static constexpr unsigned idle_looks_until_end = 25;
 
     // True while it is needed.
@@ -98,7 +98,7 @@ private:
 
     std::shared_ptr<burst> whose_;
     boost::asio::steady_timer timer_;
-    std::chrono::microseconds interval_{shortest_interval};
+    std::chrono::nanoseconds interval_ = shortest_interval;
     unsigned idle_looks_ = 0;
 };
 
@@ -227,7 +227,10 @@ void burst::note_length(std::uint64_t batched) noexcept
         return;
     const bool was_long = is_wide_ || quick_wakes_of_burst_ + 1 >= messages_of_long_burst ||
                           batched >= messages_of_long_burst;
-    long_bursts_ = was_long ? std::min(long_bursts_ + 1, long_bursts_until_known) : 0;
+    if (was_long)
+        long_bursts_ = std::min(long_bursts_ + 1, most_long_bursts_counted);
+    else if (long_bursts_ != 0)
+        --long_bursts_;
     quick_wakes_of_burst_ = 0;
 }
 

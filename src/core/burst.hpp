@@ -48,7 +48,7 @@ public:
     using time_point = clock::time_point;
 
     /// So old the oldest unwritten message may become while its thread goes on sending.
-    static constexpr std::chrono::nanoseconds bound{50'000};
+    static constexpr std::chrono::nanoseconds bound{90'000};
     /// A thread that sends to more connections than this leaves the writing to the I/O threads,
     /// which find a batch in each connection by the time they come to it.
     static constexpr std::size_t most_connections = 16;
@@ -80,7 +80,7 @@ public:
             is_wide_ = false;
         else
             ++quick_wakes_of_burst_;
-        if (long_bursts_ == long_bursts_until_known)
+        if (long_bursts_ >= long_bursts_until_known)
             return quick_wakes_ != 0 || more_input_;
         return quick_wakes_ >= quick_wakes_until_batching;
     }
@@ -122,10 +122,11 @@ private:
     // like that too, where one processor has run both ends; end() tells.
     static constexpr std::chrono::nanoseconds quick_wake{3'000};
     static constexpr unsigned quick_wakes_until_batching = 3;
-    // A thread that has sent so many messages or more in quick succession each time between its
-    // last waits batches from the second message on; from the first one if it answers several.
+    // A thread that has mostly sent so many messages or more in quick succession between its last
+    // waits batches from the second message on; from the first one if it answers several.
     static constexpr unsigned messages_of_long_burst = 3;
     static constexpr unsigned long_bursts_until_known = 2;
+    static constexpr unsigned most_long_bursts_counted = 4;
     // A thread that has left all to the I/O threads has paused if it woke none for so long.
     static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
 
@@ -153,7 +154,7 @@ private:
 
     time_point last_write_{};
     unsigned quick_wakes_ = 0; ///< in a row
-    unsigned long_bursts_ = 0; ///< in a row, each between two waits
+    unsigned long_bursts_ = 0; ///< each between two waits, less the short ones since
     bool is_wide_ = false;
     // since the last wait:
     unsigned quick_wakes_of_burst_ = 0;

@@ -133,8 +133,11 @@ TEST_F(Burst, is_known_by_those_before)
     EXPECT_EQ(4, batches_from(5));
     EXPECT_EQ(2, batches_from(5));
     EXPECT_EQ(2, batches_from(3));
-    EXPECT_EQ(0, batches_from(1)) << "a dialogue";
-    EXPECT_EQ(4, batches_from(5));
+    EXPECT_EQ(0, batches_from(1)) << "isolated";
+    EXPECT_EQ(2, batches_from(5)) << "one short burst among long ones";
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(0, batches_from(1));
+    EXPECT_EQ(4, batches_from(5)) << "after a dialogue";
 }
 
 /// After several long bursts.
