@@ -3,6 +3,7 @@
 
 #include "base/asymmetric_fence.hpp"
 #include "base/thread_own.hpp"
+#include "core/held_news.hpp"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -118,6 +119,7 @@ burst* burst::of_this_thread() noexcept
 
 void burst::end_of_this_thread() noexcept
 {
+    held_news::tell();
     if (own_burst* const own = burst_of_thread::find(); own && own->held)
         own->held->end();
 }

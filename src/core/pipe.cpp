@@ -2,6 +2,7 @@
 #include "core/pipe.hpp"
 
 #include "core/burst.hpp"
+#include "core/held_news.hpp"
 #include "core/notices.hpp"
 #include "engine/conflate.hpp"
 
@@ -195,6 +196,13 @@ bool pipe_end::keeps_waiting(const frame& part) const noexcept
 std::size_t pipe_end::encode_header(std::byte* at, const frame& part) const noexcept
 {
     return out_is_plain_ ? 0 : zmtp3::encode_header(at, part.flags, part.size);
+}
+
+pipe_peer::wake_result pipe_end::on_readable() noexcept
+{
+    if (!held_news::hold(*this))
+        notify(readable);
+    return {};
 }
 
 void pipe_end::tell_readable() noexcept

@@ -346,11 +346,7 @@ public:
     std::atomic<bool> linked{false};
 
     // pipe_peer
-    wake_result on_readable() noexcept override
-    {
-        notify(readable);
-        return {};
-    }
+    wake_result on_readable() noexcept override;
     void on_writable() noexcept override { notify(writable); }
     void on_closed(int linger_ms) noexcept override;
 
