@@ -29,6 +29,14 @@ protected:
             writing->set_other_end(reading);
             wait();
         }
+        // Mail that nobody collects keeps its pipe, and that the mailbox.
+        ~reader()
+        {
+            box->close([](auto&&...) {});
+        }
+        reader(const reader&) = delete;
+        reader& operator=(const reader&) = delete;
+
         void wait()
         {
             box->collect([](auto&&...) {});
