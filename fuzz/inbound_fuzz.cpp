@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input: one byte that selects the framing (bits 0-1, 3 = plain bytes), whether replies are
+// Input: one byte that selects the version of ZMTP (bits 0-1, 3 = plain bytes), whether replies are
 // expected (bit 2), which commands are kept (bits 3-4), whether each message has a group (bit 5, in
 // place of bit 2) and how the rest is cut into pieces (bits 6-7); then what the peer sends after
 // the handshake.
@@ -18,6 +18,7 @@
 #include "engine/inbound.hpp"
 #include "engine/raw_inbound.hpp"
 #include "engine/traffic_commands.hpp"
+#include "engine/wire/wire_inbound.hpp"
 #include "fuzz_check.hpp"
 
 namespace {
@@ -29,7 +30,7 @@ constexpr std::array<std::size_t, 4> piece_sizes{1, 7, 300, SIZE_MAX};
 constexpr std::int64_t max_message_bytes = 100'000;
 
 struct setup {
-    unsigned kind = 0; ///< a framing, or `plain`
+    unsigned kind = 0; ///< 0: ZMTP 1.0, 1: 2.0, 2: 3.x, or `plain`
     bool replies = false;
     bool groups = false;
     kept_commands keep = kept_commands::none;
@@ -54,7 +55,7 @@ bool is_kept(kept_commands keep, std::span<const std::byte> command)
     return false;
 }
 
-class counted_commands final : public inbound::command_handler {
+class counted_commands final : public command_handler {
 public:
     explicit counted_commands(kept_commands keep) : keep_(keep) {}
 
@@ -83,13 +84,20 @@ std::unique_ptr<decoder> make_decoder(base::channel& to, const setup& how,
 {
     if (how.kind == plain)
         return std::make_unique<raw_inbound>(to, 100);
-    auto in = std::make_unique<inbound>(to, max_message_bytes, how.keep, commands);
-    in->expect(static_cast<framing>(how.kind));
+    message_rules rules(max_message_bytes, how.keep);
     if (how.groups)
-        in->require_group();
+        rules.require_group();
     else if (how.replies)
-        in->require_envelope();
-    return in;
+        rules.require_envelope();
+    if (how.kind == 2) {
+        auto in = std::make_unique<inbound>(to, rules, commands);
+        if (how.replies && !how.groups)
+            in->take_off_envelope();
+        return in;
+    }
+    wire versioned;
+    versioned.codec = how.kind == 0 ? zmtp1_codec() : zmtp2_codec();
+    return std::make_unique<wire_inbound>(to, std::move(versioned), rules, commands);
 }
 
 /// Its parts that are no commands begin and end as they must.

@@ -72,7 +72,7 @@ BENCHMARK(pipe_write_gather)->Arg(64)->Arg(256)->Arg(1024)->Arg(64 * 1024);
 // From the bytes of a connection to messages that are taken from a pipe.
 void decode_read(benchmark::State& state)
 {
-    class no_commands final : public engine::inbound::command_handler {
+    class no_commands final : public engine::command_handler {
     public:
         void on_command(std::span<const std::byte>) override {}
     } commands;
@@ -87,7 +87,7 @@ void decode_read(benchmark::State& state)
     }
     const auto channels = std::make_shared<core::channel_pair>();
     core::pipe_end reader(channels, false, nullptr);
-    engine::inbound in(channels->a_to_b, -1, engine::kept_commands::none, commands);
+    engine::inbound in(channels->a_to_b, {-1, engine::kept_commands::none}, commands);
     for (auto _ : state) {
         for (std::size_t done = 0; done < stream.size();) {
             std::array<iovec, engine::decoder::most_entries> space;

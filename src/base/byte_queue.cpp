@@ -490,6 +490,39 @@ void byte_queue::unsend() noexcept
     send_at_ = read_;
 }
 
+bool byte_queue::lookahead::load() noexcept
+{
+    while (at_ == end_) {
+        const std::uint64_t at = position();
+        if (at == limit_)
+            return false;
+        const std::uint64_t end = segment_->end.load(std::memory_order_relaxed);
+        if (at == end) {
+            segment_ = segment_->next.load(std::memory_order_acquire);
+            at_ = end_ = segment_->data;
+            continue;
+        }
+        end_ = at_ + (std::min(limit_, end) - at);
+    }
+    return true;
+}
+
+byte_queue::lookahead byte_queue::look_behind_send_cursor() noexcept
+{
+    limit_ = published_position();
+    if (limit_ != 0)
+        come();
+    return {send_, send_at_, limit_};
+}
+
+byte_queue::lookahead byte_queue::look_behind_read_cursor() noexcept
+{
+    limit_ = published_position();
+    if (limit_ != 0)
+        come();
+    return {head_, read_, limit_};
+}
+
 std::uint64_t byte_queue::skip_to_border() noexcept
 {
     if (at_boundary())

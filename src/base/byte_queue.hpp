@@ -222,6 +222,39 @@ public:
     bool at_boundary() const noexcept { return send_ == head_ && send_at_ == read_; }
     /// Puts the send cursor back to read_begin().
     void unsend() noexcept;
+
+    /// Walks over what is published behind a cursor. It moves no cursor and lets go of nothing.
+    ///
+    /// Lifetime: valid while the cursor it began at is not moved.
+    class lookahead {
+    public:
+        /// Makes [begin(), end()) the next contiguous bytes; false if there are none.
+        bool load() noexcept;
+        const std::byte* begin() const noexcept { return at_; }
+        const std::byte* end() const noexcept { return end_; }
+        /// The segment begin() lies in.
+        const segment& head() const noexcept { return *segment_; }
+        /// Moves over `bytes` bytes of [begin(), end()).
+        void consume(std::size_t bytes) noexcept { at_ += bytes; }
+        /// The position of begin() in the stream, in bytes.
+        std::uint64_t position() const noexcept
+        {
+            return at_ ? segment_->start + static_cast<std::uint64_t>(at_ - segment_->data) : 0;
+        }
+
+    private:
+        friend byte_queue;
+        lookahead(const segment* first, const std::byte* at, std::uint64_t limit) noexcept
+            : segment_(first), at_(at), end_(at), limit_(limit)
+        {}
+
+        const segment* segment_;
+        const std::byte* at_;
+        const std::byte* end_;
+        std::uint64_t limit_; ///< what is published from here on is not seen
+    };
+    lookahead look_behind_send_cursor() noexcept;
+    lookahead look_behind_read_cursor() noexcept;
     /// Drops what was begun with sent(), up to a border between messages: the next one that is
     /// known, which may be some messages later. Returns how many messages end there, in total; 0 if
     /// nothing was begun.

@@ -12,6 +12,7 @@
 #include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/script_test.hpp"
+#include "engine/wire/toy_wire_for_tests.hpp"
 #include "support/scarce_memory.hpp"
 
 namespace zlink::test {
@@ -20,7 +21,7 @@ namespace {
 using namespace engine;
 using message = std::vector<std::string>;
 
-class counted_commands final : public inbound::command_handler {
+class counted_commands final : public command_handler {
 public:
     void on_command(std::span<const std::byte>) override { ++count; }
     int count = 0;
@@ -36,7 +37,7 @@ struct received {
 
 /// How the decoder is made.
 struct setup {
-    framing frames = framing::zmtp3;
+    wire_kind kind = wire_kind::zmtp3;
     kept_commands keep = kept_commands::none;
     bool groups = false; ///< require_group()
 };
@@ -49,10 +50,16 @@ received feed(const setup& how, std::span<const std::byte> bytes, std::size_t cu
     auto channels = std::make_shared<core::channel_pair>();
     core::pipe_end reader(channels, false, nullptr);
     counted_commands commands;
-    inbound in(channels->a_to_b, max_message_bytes, how.keep, commands);
-    in.expect(how.frames);
+    message_rules rules(max_message_bytes, how.keep);
     if (how.groups)
-        in.require_group();
+        rules.require_group();
+    std::unique_ptr<decoder> decoder;
+    if (how.kind == wire_kind::zmtp3)
+        decoder = std::make_unique<inbound>(channels->a_to_b, rules, commands);
+    else
+        decoder =
+            std::make_unique<wire_inbound>(channels->a_to_b, make_wire(how.kind), rules, commands);
+    engine::decoder& in = *decoder;
     received result;
     std::size_t most = cut;
     while (!bytes.empty() && result.error == inbound_error::none) {
@@ -90,7 +97,7 @@ received feed(const setup& how, std::span<const std::byte> bytes, std::size_t cu
               std::size_t piece, std::int64_t max_message_bytes = -1)
 {
     return feed(how, bytes, cut, piece, max_message_bytes,
-                [](inbound& in, std::size_t some) { return in.received(some); });
+                [](decoder& in, std::size_t some) { return in.received(some); });
 }
 
 /// Feeds `text` cut in every place, and byte by byte: it must give the same each time.
@@ -105,10 +112,10 @@ received feed_in_every_way(const setup& how, const std::string& text,
     return whole;
 }
 
-received feed_in_every_way(framing frames, const std::string& text,
+received feed_in_every_way(wire_kind kind, const std::string& text,
                            std::int64_t max_message_bytes = -1)
 {
-    return feed_in_every_way(setup{frames}, text, max_message_bytes);
+    return feed_in_every_way(setup{kind}, text, max_message_bytes);
 }
 
 /// Hex of a header, in the form that `flags` say.
@@ -162,9 +169,9 @@ TEST(inbound, frames_of_zmtp_1_0)
     const std::string long_b(254, 'b');
     const std::string c(253, 'c');
     const received got = feed_in_every_way(
-        framing::zmtp1, "0100 020161 ff00000000000000ff01" + repeated("62", 254) + "fe00" +
-                            repeated("63", 253) +
-                            "0200 64 ff000000000000000200 65 ff0000000000000001fe");
+        wire_kind::zmtp1, "0100 020161 ff00000000000000ff01" + repeated("62", 254) + "fe00" +
+                              repeated("63", 253) +
+                              "0200 64 ff000000000000000200 65 ff0000000000000001fe");
     EXPECT_EQ(got.messages, (std::vector<message>{{""}, {"a", long_b, c}, {"d"}, {"e"}, {""}}));
     EXPECT_EQ(got.error, inbound_error::none);
 }
@@ -184,13 +191,13 @@ TEST(inbound, large_frames_of_zmtp_1_0)
         expected.push_back({std::string(size, 'x')});
     }
     for (const std::size_t piece : {1u, 7u, 1000u, 8192u, 100'000u, 1'000'000u})
-        EXPECT_EQ(feed({framing::zmtp1}, bytes, piece, piece).messages, expected) << piece;
+        EXPECT_EQ(feed({wire_kind::zmtp1}, bytes, piece, piece).messages, expected) << piece;
 }
 
 TEST(inbound, a_length_of_0_in_zmtp_1_0_ends_it_after_what_came_before)
 {
     for (const std::string bad : {"00", "ff0000000000000000 00"}) {
-        const received got = feed_in_every_way(framing::zmtp1, "020061 020162" + bad);
+        const received got = feed_in_every_way(wire_kind::zmtp1, "020061 020162" + bad);
         EXPECT_EQ(got.messages, std::vector<message>{{"a"}});
         EXPECT_EQ(got.error, inbound_error::no_frame);
     }
@@ -198,24 +205,25 @@ TEST(inbound, a_length_of_0_in_zmtp_1_0_ends_it_after_what_came_before)
 
 TEST(inbound, the_size_limit_holds_in_every_framing)
 {
-    const received one = feed_in_every_way(framing::zmtp1, "0400616161 0500", 3);
+    const received one = feed_in_every_way(wire_kind::zmtp1, "0400616161 0500", 3);
     EXPECT_EQ(one.messages, std::vector<message>{{"aaa"}});
     EXPECT_EQ(one.error, inbound_error::too_large);
-    const received two = feed_in_every_way(framing::zmtp2, "0003616161 0004", 3);
+    const received two = feed_in_every_way(wire_kind::zmtp2, "0003616161 0004", 3);
     EXPECT_EQ(two.messages, std::vector<message>{{"aaa"}});
     EXPECT_EQ(two.error, inbound_error::too_large);
-    EXPECT_NE(feed_in_every_way(framing::zmtp1, "ffffffffffffffffff00").error, inbound_error::none);
+    EXPECT_NE(feed_in_every_way(wire_kind::zmtp1, "ffffffffffffffffff00").error,
+              inbound_error::none);
 }
 
 TEST(inbound, zmtp_2_0_has_no_commands)
 {
     const std::string ping = "04070450494e470000";
     const received two =
-        feed_in_every_way(framing::zmtp2, ping + "050161 000162 06000000000000000163");
+        feed_in_every_way(wire_kind::zmtp2, ping + "050161 000162 06000000000000000163");
     EXPECT_EQ(two.messages,
               (std::vector<message>{{std::string("\4PING\0\0", 7)}, {"a", "b"}, {"c"}}));
     EXPECT_EQ(two.commands, 0);
-    const received three = feed_in_every_way(framing::zmtp3, ping + "000162");
+    const received three = feed_in_every_way(wire_kind::zmtp3, ping + "000162");
     EXPECT_EQ(three.messages, std::vector<message>{{"b"}});
     EXPECT_EQ(three.commands, 1);
 }
@@ -342,7 +350,7 @@ TEST(inbound, keeps_no_commands_of_zmtp_2_0)
 {
     const std::string body = body_of("SUBSCRIBE", "t");
     for (const unsigned flags : {4u, 6u, 0xfcu}) {
-        const received got = feed_in_every_way({framing::zmtp2, kept_commands::subscriptions},
+        const received got = feed_in_every_way({wire_kind::zmtp2, kept_commands::subscriptions},
                                                frame(1, "a") + frame(flags, body));
         EXPECT_EQ(got.messages, (std::vector<message>{{"a", body}}));
         EXPECT_EQ(got.commands, 0);
@@ -400,7 +408,7 @@ private:
     counted_commands commands_;
 
 public:
-    inbound in{channels_->a_to_b, -1, kept_commands::subscriptions, commands_};
+    inbound in{channels_->a_to_b, {-1, kept_commands::subscriptions}, commands_};
 };
 
 TEST(inbound, shows_kept_commands_at_once_but_inside_a_message_with_its_end)
@@ -451,15 +459,15 @@ TEST(inbound, refuses_sizes_that_no_memory_is_enough_for_with_the_header)
         for (const unsigned flags : {2u, 3u, 6u, 7u, 0xfeu})
             for (const std::string& before : {first, begun}) {
                 const std::string bytes = before + header(flags, size);
-                expect_refused({framing::zmtp2}, bytes, size);
+                expect_refused({wire_kind::zmtp2}, bytes, size);
                 for (const kept_commands keep :
                      {kept_commands::none, kept_commands::subscriptions, kept_commands::groups})
                     expect_refused({.keep = keep}, bytes, size);
             }
         // Its length counts the flags, which come last.
         for (const char* flags : {"00", "01", "fe"})
-            expect_refused({framing::zmtp1}, "020061" + ("ff" + header(2, size).substr(2)) + flags,
-                           size - 1);
+            expect_refused({wire_kind::zmtp1},
+                           "020061" + ("ff" + header(2, size).substr(2)) + flags, size - 1);
     }
 }
 #endif
@@ -481,9 +489,10 @@ TEST(inbound, goes_on_where_it_had_no_memory)
         {{.keep = kept_commands::subscriptions}, commands + large + commands + large},
         {{.keep = kept_commands::groups, .groups = true},
          frame(1, "g") + frame(2, x) + frame(4, body_of("PING", "")) + frame(1, "g") + frame(2, x)},
-        {{framing::zmtp2}, large + commands + large},
-        {{framing::zmtp1}, "020061 ff000000000000000200 62" + old_header + "00" + text_hex(x) +
-                               "020163" + old_header + "00" + text_hex(x)},
+        {{wire_kind::zmtp2}, large + commands + large},
+        {{wire_kind::zmtp1},
+         "020061 ff000000000000000200 62" + old_header + "00" + text_hex(x) + "020163" +
+             old_header + "00" + text_hex(x)},
     };
     for (const auto& row : rows)
         for (const std::size_t piece : {1u, 100u, 2000u, 10'000u, 1'000'000u}) {
@@ -493,12 +502,13 @@ TEST(inbound, goes_on_where_it_had_no_memory)
             bool refused = true;
             for (long before = 0; refused; ++before) {
                 refused = false;
-                const auto got = feed(row.how, bytes, piece, piece, -1, [&](inbound& in, auto some) {
-                    const memory_but_once scarce(before);
-                    const inbound_error error = in.received(some);
-                    refused |= scarce.was_refused();
-                    return error == inbound_error::out_of_memory ? in.go_on() : error;
-                });
+                const auto got =
+                    feed(row.how, bytes, piece, piece, -1, [&](decoder& in, auto some) {
+                        const memory_but_once scarce(before);
+                        const inbound_error error = in.received(some);
+                        refused |= scarce.was_refused();
+                        return error == inbound_error::out_of_memory ? in.go_on() : error;
+                    });
                 EXPECT_TRUE(got == expected) << before << " " << piece;
                 EXPECT_TRUE(refused || before != 0);
             }
@@ -509,7 +519,7 @@ TEST(inbound, goes_on_where_it_had_no_memory)
 // As handlers of commands may, for want of memory.
 TEST(inbound, goes_on_with_the_command_that_its_handler_has_thrown_at)
 {
-    class handler final : public inbound::command_handler {
+    class handler final : public command_handler {
     public:
         void on_command(std::span<const std::byte>) override
         {
@@ -520,7 +530,7 @@ TEST(inbound, goes_on_with_the_command_that_its_handler_has_thrown_at)
     } commands;
     auto channels = std::make_shared<core::channel_pair>();
     core::pipe_end reader(channels, false, nullptr);
-    inbound in(channels->a_to_b, -1, kept_commands::none, commands);
+    inbound in(channels->a_to_b, {-1, kept_commands::none}, commands);
     const auto bytes = hex(frame(0, "a") + frame(4, body_of("PING", "")) + frame(0, "b"));
     iovec space[2];
     in.prepare(space);
@@ -541,7 +551,7 @@ TEST(inbound, tells_whether_a_message_has_begun)
 {
     auto channels = std::make_shared<core::channel_pair>();
     counted_commands commands;
-    inbound in(channels->a_to_b, -1, engine::kept_commands::none, commands);
+    inbound in(channels->a_to_b, {-1, engine::kept_commands::none}, commands);
     const auto take = [&](const std::string& text) {
         const auto bytes = hex(text);
         iovec space[2];

@@ -5,8 +5,11 @@
 #include "core/notices.hpp"
 #include "core/socket_link.hpp"
 #include "engine/conflate.hpp"
+#include "engine/inbound.hpp"
+#include "engine/message_rules.hpp"
 #include "engine/raw_inbound.hpp"
 #include "engine/socket_types.hpp"
+#include "engine/wire/wire_inbound.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -27,33 +30,32 @@ engine::kept_commands commands_for(int type) noexcept
 
 } // namespace
 
-void incoming::begin(const engine::remote_peer& remote, std::shared_ptr<pipe_end> to,
-                     engine::inbound::command_handler& commands)
+void incoming::begin(const engine::wire& how, std::shared_ptr<pipe_end> to,
+                     engine::command_handler& commands)
 {
     if (conflates_receiving(*options_) && !unconflated_)
         unconflated_ = std::make_unique<base::channel>();
     to_ = std::move(to);
-    decoder_ =
-        make_decoder(remote, unconflated_ ? *unconflated_ : to_->channels()->b_to_a, commands);
+    decoder_ = make_decoder(how, unconflated_ ? *unconflated_ : to_->channels()->b_to_a, commands);
     connected_ = true;
 }
 
-std::unique_ptr<engine::decoder>
-incoming::make_decoder(const engine::remote_peer& remote, base::channel& to,
-                       engine::inbound::command_handler& commands) const
+std::unique_ptr<engine::decoder> incoming::make_decoder(const engine::wire& how, base::channel& to,
+                                                        engine::command_handler& commands) const
 {
-    if (options_->wire != wire_format::zmtp)
+    if (how.is_plain_bytes)
         return std::make_unique<engine::raw_inbound>(
             to, static_cast<std::size_t>(options_->receive_batch_bytes));
-    auto in = std::make_unique<engine::inbound>(to, options_->max_message_bytes,
-                                                commands_for(options_->type), commands);
-    in->expect(engine::framing_for(remote));
+    engine::message_rules rules(options_->max_message_bytes, commands_for(options_->type));
     if (options_->type == types::req)
-        in->require_envelope();
-    else if (options_->type == types::rep)
-        in->take_off_envelope();
+        rules.require_envelope();
     else if (options_->type == types::dish)
-        in->require_group();
+        rules.require_group();
+    if (!how.decodes_queue_format())
+        return std::make_unique<engine::wire_inbound>(to, how, rules, commands);
+    auto in = std::make_unique<engine::inbound>(to, rules, commands);
+    if (options_->type == types::req || options_->type == types::rep)
+        in->take_off_envelope();
     return in;
 }
 
@@ -92,6 +94,13 @@ void incoming::pass_on()
     }
     if (wake && to_)
         to_->notify(pipe_end::readable);
+}
+
+void incoming::subscribe_to_all()
+{
+    constexpr std::byte subscribe{1}; // to an empty prefix
+    if (decoder_->append(0, std::span(&subscribe, 1)))
+        pass_on();
 }
 
 void incoming::tell(std::string_view notice)

@@ -3,8 +3,8 @@
 
 #include "core/options.hpp"
 #include "core/pipe.hpp"
-#include "engine/inbound.hpp"
-#include "engine/peer.hpp"
+#include "engine/decoder.hpp"
+#include "engine/wire/wire.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -27,16 +27,18 @@ public:
         : options_(std::move(options))
     {}
 
-    /// A connection to `remote` begins; what it brings is for `to`. Commands that are no messages
-    /// are told to `commands`.
-    void begin(const engine::remote_peer& remote, std::shared_ptr<pipe_end> to,
-               engine::inbound::command_handler& commands);
+    /// A connection with this wire begins; what it brings is for `to`. Commands that are no
+    /// messages are told to `commands`.
+    void begin(const engine::wire& how, std::shared_ptr<pipe_end> to,
+               engine::command_handler& commands);
     /// Reads the connection; after each time pass_on() is due. Only after begin().
     engine::decoder& decoder() noexcept { return *decoder_; }
     /// Takes bytes that were read by others. Ends early if the connection does.
     engine::inbound_error feed(std::span<const std::byte> bytes);
     /// Gives the socket what has become complete.
     void pass_on();
+    /// The peer, a subscriber of ZMTP 1.0, chooses among all messages by itself.
+    void subscribe_to_all();
     /// A message that no peer has sent, for the application.
     void tell(std::string_view notice);
     /// Does the application want to be told that the connection has gone?
@@ -50,9 +52,8 @@ public:
     bool keeps_newest() const noexcept { return unconflated_ != nullptr; }
 
 private:
-    std::unique_ptr<engine::decoder> make_decoder(const engine::remote_peer& remote,
-                                                  base::channel& to,
-                                                  engine::inbound::command_handler& commands) const;
+    std::unique_ptr<engine::decoder> make_decoder(const engine::wire& how, base::channel& to,
+                                                  engine::command_handler& commands) const;
 
     const std::shared_ptr<const socket_options> options_;
     std::shared_ptr<pipe_end> to_;

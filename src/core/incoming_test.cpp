@@ -20,7 +20,7 @@ std::string frame_bytes(const std::string& body, std::uint8_t flags = 0)
     return std::string(1, static_cast<char>(flags)) + static_cast<char>(body.size()) + body;
 }
 
-class Incoming : public ::testing::Test, public engine::inbound::command_handler {
+class Incoming : public ::testing::Test, public engine::command_handler {
 protected:
     void on_command(std::span<const std::byte>) override
     {
@@ -35,9 +35,9 @@ protected:
     }
     void connect()
     {
-        engine::remote_peer remote;
-        remote.major = 3;
-        in_->begin(remote, pipe_, *this);
+        engine::wire how;
+        how.is_plain_bytes = options_.wire != wire_format::zmtp;
+        in_->begin(how, pipe_, *this);
     }
     engine::inbound_error feed(const std::string& bytes)
     {

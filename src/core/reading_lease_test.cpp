@@ -75,7 +75,7 @@ private:
     reading_lease& lease_;
 };
 
-class ReadingLease : public ::testing::Test, public engine::inbound::command_handler {
+class ReadingLease : public ::testing::Test, public engine::command_handler {
 protected:
     void on_command(std::span<const std::byte> body) override
     {
@@ -93,7 +93,7 @@ protected:
     boost::asio::io_context io_;
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
     pipe_end receiver_{channels_, false, nullptr};
-    engine::inbound in_{channels_->a_to_b, 100, engine::kept_commands::none, *this};
+    engine::inbound in_{channels_->a_to_b, {100, engine::kept_commands::none}, *this};
     scripted_stream stream_;
     reading_lease lease_{io_};
 };
@@ -161,7 +161,7 @@ TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
         const std::size_t header_bytes = engine::zmtp3::encode_header(header, 0, 60'000);
         stream.append(reinterpret_cast<const char*>(header), header_bytes).append(60'000, 'x');
     }
-    engine::inbound unlimited{channels_->a_to_b, -1, engine::kept_commands::none, *this};
+    engine::inbound unlimited{channels_->a_to_b, {-1, engine::kept_commands::none}, *this};
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
     stream_.input = {stream};
     ASSERT_TRUE(lease_.lend(unlimited, stream_));
@@ -274,7 +274,7 @@ protected:
 
     std::string body_ = std::string(body_bytes, '\0');
     std::string memory_ = std::string(body_bytes, '#');
-    engine::inbound large_in_{channels_->a_to_b, -1, engine::kept_commands::none, *this};
+    engine::inbound large_in_{channels_->a_to_b, {-1, engine::kept_commands::none}, *this};
 };
 
 TEST_F(ReadingOutside, reads_a_large_body_into_the_memory_given)

@@ -3,6 +3,7 @@
 
 #include "core/conflation.hpp"
 #include "core/notices.hpp"
+#include "engine/bytes.hpp"
 #include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
@@ -239,9 +240,10 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     }
     socket_end_->set_peer(describe_peer(remote, *stream_));
     in_traffic_ = true;
-    in_.begin(remote, socket_end_, *this);
+    const engine::wire how = make_wire(remote);
+    in_.begin(how, socket_end_, *this);
     bool announced = true;
-    attach_outbound(unsent, remote, [&] {
+    attach_outbound(unsent, how, remote, [&] {
         announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
                                                : pipe_end::identified);
     });
@@ -265,30 +267,36 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
         return read();
     }
     // A subscriber of this age chooses by itself.
-    if (remote.unversioned && takes_subscriptions(options_->type) &&
-        !feed(engine::subscription_to_all_of_zmtp1))
-        return;
+    if (remote.unversioned && takes_subscriptions(options_->type))
+        in_.subscribe_to_all();
     if (feed(rest) && in_traffic_) // more may be there already, but rarely is
         wait(transport::direction::read);
 }
 
-void session::attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
+engine::wire session::make_wire(const engine::remote_peer& remote) const
+{
+    engine::wire how;
+    how.is_plain_bytes = is_raw();
+    if (!how.is_plain_bytes)
+        how.codec = engine::codec_for(remote);
+    return how;
+}
+
+void session::attach_outbound(std::span<const std::byte> first, engine::wire how,
+                              const engine::remote_peer& remote,
                               const std::function<void()>& announce)
 {
-    const engine::framing framing = engine::framing_for(remote);
-    engine::write_batch opening;
-    opening.append(first);
+    std::vector<std::byte> opening;
     if (const auto hello = hello_message(*options_); !hello.empty() && !is_raw())
-        engine::append_frame(opening, framing, {0, std::as_bytes(std::span(hello)), nullptr, 0});
+        engine::append_message_frame(opening, engine::as_bytes(hello));
     if (sends_subscriptions(options_->type) && link_->subscriptions) {
-        const engine::encoding how = relay_.begin(opening, *link_->subscriptions, options_->type,
-                                                  remote, *socket_end_, announce);
-        return out_->attach(*stream_, opening.copies(), how);
+        relay_.begin(opening, *link_->subscriptions, options_->type, remote, *socket_end_,
+                     announce);
+        how.filter = &relay_;
+        how.batches = false;
+        return out_->attach(*stream_, first, std::move(how), opening);
     }
-    out_->attach(*stream_, opening.copies(),
-                 is_raw()                            ? engine::raw_encoding()
-                 : framing == engine::framing::zmtp1 ? engine::zmtp1_encoding()
-                                                     : engine::encoding{});
+    out_->attach(*stream_, first, std::move(how), opening);
     announce();
 }
 
@@ -580,6 +588,7 @@ session::loss session::loss_by(engine::inbound_error error) noexcept
         return loss::connection;
     case inbound_error::bad_envelope:
     case inbound_error::no_frame:
+    case inbound_error::not_authentic:
         break;
     }
     return loss::protocol;
@@ -723,26 +732,22 @@ void session::send_ping()
 {
     const bool is_first = !heartbeat_.awaits_answer();
     heartbeat_.ping_sent();
-    std::vector<std::byte> ping;
-    if (!out_->control_waits()) { // else a PING for each interval would only pile up
-        engine::append_traffic_command(ping,
-                                       {engine::traffic_command_kind::ping,
-                                        {},
-                                        static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)});
-        handle(out_->send_control(ping));
-    }
+    const engine::traffic_command ping{engine::traffic_command_kind::ping,
+                                       {},
+                                       static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)};
+    const bool sends = !out_->control_waits(); // else a PING for each interval would only pile up
+    if (sends)
+        handle(out_->send_command(ping));
     if (is_first) {
         if (!progress_)
             progress_ = std::make_unique<engine::sending_progress>();
-        progress_->ping_sent(out_->progress(), ping.size());
+        progress_->ping_sent(out_->progress(), sends ? out_->bytes_on_wire(ping) : 0);
     }
 }
 
 void session::send_pong(std::span<const std::byte> context)
 {
-    std::vector<std::byte> pong;
-    engine::append_traffic_command(pong, {engine::traffic_command_kind::pong, context, 0});
-    handle(out_->send_control(pong));
+    handle(out_->send_command({engine::traffic_command_kind::pong, context, 0}));
 }
 
 // What comes while the rest is delivered means nothing any more, but that something comes shows

@@ -14,6 +14,7 @@
 #include "core/subscription_relay.hpp"
 #include "core/write_pace.hpp"
 #include "engine/outbound.hpp"
+#include "engine/peer.hpp"
 #include "engine/sending_progress.hpp"
 #include "runtime/io_thread.hpp"
 
@@ -37,7 +38,7 @@ namespace zlink::core {
 /// (reading_lease guards it) touch the connection; for the rest the I/O thread is asked.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
-                      public engine::inbound::command_handler,
+                      public engine::command_handler,
                       public runtime::resident,
                       public batched_connection,
                       public std::enable_shared_from_this<session> {
@@ -104,7 +105,7 @@ public:
     // runtime::resident
     void do_request(unsigned number) override;
 
-    // engine::inbound::command_handler
+    // engine::command_handler
     void on_command(std::span<const std::byte> body) override;
 
 private:
@@ -148,8 +149,9 @@ private:
                        std::span<const std::byte> rest);
     bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
     bool feed(std::span<const std::byte> bytes);
-    void attach_outbound(std::span<const std::byte> first, const engine::remote_peer& remote,
-                         const std::function<void()>& announce);
+    engine::wire make_wire(const engine::remote_peer& remote) const;
+    void attach_outbound(std::span<const std::byte> first, engine::wire how,
+                         const engine::remote_peer& remote, const std::function<void()>& announce);
 
     void beat(engine::heartbeat::action what);
     void send_ping();

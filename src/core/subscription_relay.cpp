@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/subscription_relay.hpp"
 
+#include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
@@ -16,6 +17,16 @@ namespace {
 namespace types = engine::socket_types;
 namespace zmtp3 = engine::zmtp3;
 
+// What peers older than ZMTP 3.1 are told instead of the command: byte 1 (subscribe) or 0 (cancel),
+// and the topic.
+void write_as_message(std::span<const std::byte> command_body, std::vector<std::byte>& message)
+{
+    const auto command = engine::parse_traffic_command(command_body);
+    const bool subscribes = command.kind == engine::traffic_command_kind::subscribe;
+    message.assign(1, static_cast<std::byte>(subscribes));
+    engine::append_bytes(message, command.argument);
+}
+
 } // namespace
 
 bool sends_subscriptions(int socket_type) noexcept
@@ -23,16 +34,14 @@ bool sends_subscriptions(int socket_type) noexcept
     return socket_type == types::sub || socket_type == types::xsub || socket_type == types::dish;
 }
 
-engine::encoding subscription_relay::begin(engine::write_batch& opening,
-                                           subscription_source& source, int socket_type,
-                                           const engine::remote_peer& remote, pipe_end& pipe,
-                                           const std::function<void()>& announce)
+void subscription_relay::begin(std::vector<std::byte>& opening, subscription_source& source,
+                               int socket_type, const engine::remote_peer& remote, pipe_end& pipe,
+                               const std::function<void()>& announce)
 {
     stale_before_ = 0;
     const bool groups = socket_type == types::dish; // told by commands in every version
     as_messages_ = (remote.major < 3 || remote.minor == 0) && !groups;
     knows_no_groups_ = remote.major < 3 && groups;
-    frames_ = engine::framing_for(remote);
     std::vector<std::byte> commands;
     // A verbose publisher sees every single subscription, but none again after a reconnection.
     source.snapshot(commands, !std::exchange(was_linked_, true), pipe, [&] {
@@ -40,26 +49,26 @@ engine::encoding subscription_relay::begin(engine::write_batch& opening,
         pipe.linked = true;
         announce();
     });
-    zmtp3::for_each_frame(commands, [&](std::uint8_t flags, std::span<const std::byte> body) {
-        translate(opening, {flags, body, nullptr, stale_before_}, this);
+    if (knows_no_groups_)
+        return;
+    if (!as_messages_)
+        return engine::append_bytes(opening, commands);
+    zmtp3::for_each_frame(commands, [&](std::uint8_t, std::span<const std::byte> body) {
+        write_as_message(body, scratch_);
+        engine::append_message_frame(opening, scratch_);
     });
-    return {.translate = &subscription_relay::translate, .context = this, .batches = false};
 }
 
-void subscription_relay::translate(engine::write_batch& out, const engine::queued_frame& frame,
-                                   const void* self)
+void subscription_relay::filter(const engine::queued_frame& frame, engine::frame_encoder& out)
 {
-    const auto& how = *static_cast<const subscription_relay*>(self);
     if ((frame.flags & zmtp3::flag_command) == 0)
-        return engine::append_frame(out, how.frames_, frame);
-    if (frame.position < how.stale_before_ || how.knows_no_groups_)
+        return out.put_frame(frame.flags, frame.body, frame.owner);
+    if (frame.position < stale_before_ || knows_no_groups_)
         return; // stale: said again when the connection was made
-    if (!how.as_messages_)
-        return engine::append_command(out, frame);
-    const auto command = engine::parse_traffic_command(frame.body);
-    engine::append_subscription(out, how.frames_,
-                                command.kind == engine::traffic_command_kind::subscribe,
-                                command.argument);
+    if (!as_messages_)
+        return out.put_frame(frame.flags, frame.body, nullptr);
+    write_as_message(frame.body, scratch_);
+    out.put_frame(0, scratch_, nullptr);
 }
 
 } // namespace zlink::core

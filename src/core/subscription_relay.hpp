@@ -3,11 +3,13 @@
 
 #include "core/pipe.hpp"
 #include "core/socket_link.hpp"
-#include "engine/encoding.hpp"
 #include "engine/peer.hpp"
+#include "engine/wire/wire.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <vector>
 
 namespace zlink::core {
 
@@ -19,26 +21,30 @@ bool sends_subscriptions(int socket_type) noexcept;
 /// Peers older than ZMTP 3.1 are told by messages instead of commands, but of groups; those older
 /// than 3.0 know no commands and are told of no groups.
 ///
-/// Thread safety: begin() in the I/O thread while nothing is attached to the connection's
-/// engine::outbound. The encoding is used by whoever writes, and only reads.
-/// Lifetime: must last until what got the encoding is detached.
-class subscription_relay {
+/// Thread safety: begin() in the I/O thread while no connection is attached to engine::outbound;
+/// as a filter it is used by whoever writes.
+/// Lifetime: must last until the connection is detached.
+class subscription_relay final : public engine::message_filter {
 public:
-    /// A connection begins: appends all subscriptions to `opening`. Calls `announce` before
-    /// anything else is subscribed or cancelled. Returns how the rest of what is queued is written.
-    engine::encoding begin(engine::write_batch& opening, subscription_source& source,
-                           int socket_type, const engine::remote_peer& remote, pipe_end& pipe,
-                           const std::function<void()>& announce);
+    /// A connection begins: appends all subscriptions to `opening`, as frames in the format of a
+    /// queue that need no filter any more. Calls `announce` before anything else is subscribed or
+    /// cancelled. From then on the object is the filter of the connection.
+    void begin(std::vector<std::byte>& opening, subscription_source& source, int socket_type,
+               const engine::remote_peer& remote, pipe_end& pipe,
+               const std::function<void()>& announce);
+
+    bool passes_all(std::uint64_t position) const noexcept override
+    {
+        return !as_messages_ && !knows_no_groups_ && position >= stale_before_;
+    }
+    void filter(const engine::queued_frame& frame, engine::frame_encoder& out) override;
 
 private:
-    static void translate(engine::write_batch& out, const engine::queued_frame& frame,
-                          const void* self);
-
     std::uint64_t stale_before_ = 0; ///< commands queued before this position are outdated
     bool as_messages_ = false;       ///< the peer is older than ZMTP 3.1
     bool knows_no_groups_ = false;   ///< it is older than ZMTP 3.0, and groups are what there is
-    engine::framing frames_ = engine::framing::zmtp3;
-    bool was_linked_ = false; ///< subscriptions were told once
+    bool was_linked_ = false;        ///< subscriptions were told once
+    std::vector<std::byte> scratch_; ///< the body of a message made of a command
 };
 
 } // namespace zlink::core

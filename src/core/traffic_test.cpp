@@ -3,11 +3,11 @@
 // inbound, and out of the pipe of the other side.
 #include "base/asymmetric_fence.hpp"
 #include "core/pipe.hpp"
-#include "engine/encoding.hpp"
 #include "engine/inbound.hpp"
 #include "engine/outbound.hpp"
 #include "engine/raw_inbound.hpp"
 #include "engine/traffic_commands.hpp"
+#include "engine/wire/toy_wire_for_tests.hpp"
 #include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
@@ -26,6 +26,9 @@ namespace zlink::core {
 namespace {
 
 using message = std::vector<std::string>;
+using test::wire_kind;
+
+constexpr engine::traffic_command ping{engine::traffic_command_kind::ping, {}, 0};
 
 /// An in-memory connection of limited size; every write takes a random part of what is offered.
 class narrow_stream final : public transport::stream_for_tests {
@@ -65,6 +68,7 @@ public:
     std::size_t packet_bytes() const noexcept override { return packet_bytes_; }
     void set_packet_bytes(std::size_t bytes) noexcept { packet_bytes_ = bytes; }
     bool takes_more() const noexcept { return bytes_.size() < room_; }
+    bool holds_bytes() const noexcept { return !bytes_.empty(); }
 
 private:
     std::size_t portion(std::size_t most)
@@ -80,7 +84,18 @@ private:
     std::deque<char> bytes_;
 };
 
-class no_commands final : public engine::inbound::command_handler {
+const engine::message_rules any_message(-1, engine::kept_commands::none);
+
+/// The receiving half of a connection.
+std::unique_ptr<engine::decoder> make_decoder(wire_kind kind, base::channel& to,
+                                              engine::command_handler& commands)
+{
+    if (kind == wire_kind::zmtp3)
+        return std::make_unique<engine::inbound>(to, any_message, commands);
+    return std::make_unique<engine::wire_inbound>(to, test::make_wire(kind), any_message, commands);
+}
+
+class no_commands final : public engine::command_handler {
 public:
     void on_command(std::span<const std::byte>) override { ++count; }
     int count = 0;
@@ -275,7 +290,7 @@ protected:
     bool transfer()
     {
         bool moved = outbound_.drain().state != engine::outbound::status::failed;
-        read_into(inbound_, stream_);
+        read_into(decoder_ ? *decoder_ : inbound_, stream_);
         return moved;
     }
 
@@ -326,10 +341,7 @@ protected:
                 sender_.rollback();
             }
             if (with_pings && random_() % 5 == 0) {
-                const std::byte ping[] = {std::byte{4},   std::byte{7},   std::byte{4},
-                                          std::byte{'P'}, std::byte{'I'}, std::byte{'N'},
-                                          std::byte{'G'}, std::byte{0},   std::byte{0}};
-                outbound_.send_control(ping);
+                outbound_.send_command(ping);
             }
             for (unsigned i = random_() % 8; i > 0; --i)
                 transfer();
@@ -353,8 +365,8 @@ protected:
         EXPECT_TRUE(outbound_.drained());
     }
 
-    // Messages over connections that break; `version` gives the framing of each.
-    void exchange_over_broken(const std::function<engine::framing()>& version)
+    // Messages over connections that break; `choose` gives the wire of each.
+    void exchange_over_broken(const std::function<wire_kind()>& choose)
     {
         sender_.set_other_end(std::make_shared<idle_peer>());
         std::vector<message> sent;
@@ -364,41 +376,38 @@ protected:
             send(sent.back());
         }
         std::size_t next = 0;
-        for (int connection = 0; connection < 200 && next < sent.size(); ++connection) {
+        for (int connection = 0; connection < 2'000 && next < sent.size(); ++connection) {
             narrow_stream stream(random_, 1 + random_() % 60'000);
             auto channels = std::make_shared<channel_pair>();
             pipe_end receiver(channels, false, nullptr);
-            engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
-            const engine::framing frames = version();
-            outbound_.attach(stream, {},
-                             frames == engine::framing::zmtp1 ? engine::zmtp1_encoding()
-                                                              : engine::encoding{});
-            inbound.expect(frames);
+            const wire_kind kind = choose();
+            const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
+            outbound_.attach(stream, {}, test::make_wire(kind));
             for (unsigned i = 1 + random_() % 6; i > 0; --i) {
+                if (test::has_commands(kind) && random_() % 4 == 0)
+                    outbound_.send_command(ping);
                 outbound_.drain();
-                ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+                ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
             }
             outbound_.detach();
+            while (stream.holds_bytes())
+                ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
             frame part;
-            while (receiver.peek(part)) {
-                // Messages may be missing (they were on the broken connection), none is cut or
-                // late.
-                const auto number = static_cast<std::size_t>(std::stoi(std::string(part.text())));
-                ASSERT_LE(next, number);
-                ASSERT_LT(number, sent.size());
-                for (const std::string& expected : sent[number]) {
+            // The connection has brought all that it took: nothing is missing, cut or repeated.
+            for (; receiver.peek(part); ++next) {
+                ASSERT_LT(next, sent.size());
+                for (const std::string& expected : sent[next]) {
                     ASSERT_TRUE(receiver.peek(part));
-                    ASSERT_EQ(expected, part.text());
+                    ASSERT_TRUE(expected == part.text()) << next;
                     receiver.pop();
                 }
-                next = number + 1;
             }
-            if (outbound_.drained())
-                break;
         }
+        EXPECT_EQ(sent.size(), next);
+        EXPECT_TRUE(outbound_.drained());
         // Every message counts as taken once, however often a connection broke.
         EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
-        EXPECT_LE(out_channels_->a_to_b.flow.taken(), sent.size());
+        EXPECT_EQ(out_channels_->a_to_b.flow.taken(), sent.size());
     }
 
     std::mt19937 random_{GetParam()};
@@ -410,7 +419,8 @@ protected:
     narrow_stream stream_{random_, 1 + random_() % 100'000};
     engine::outbound outbound_{out_channels_->a_to_b};
     no_commands commands_;
-    engine::inbound inbound_{in_channels_->a_to_b, -1, engine::kept_commands::none, commands_};
+    engine::inbound inbound_{in_channels_->a_to_b, any_message, commands_};
+    std::unique_ptr<engine::decoder> decoder_; ///< in place of inbound_
 };
 
 TEST_P(Traffic, arrives_whole_and_in_order_however_it_is_cut)
@@ -419,28 +429,53 @@ TEST_P(Traffic, arrives_whole_and_in_order_however_it_is_cut)
     exchange(true);
 }
 
-TEST_P(Traffic, arrives_whole_and_in_order_in_frames_of_zmtp_1_0)
+TEST_P(Traffic, arrives_whole_and_in_order_over_every_wire)
 {
-    outbound_.attach(stream_, {}, engine::zmtp1_encoding());
-    inbound_.expect(engine::framing::zmtp1);
-    exchange(false);
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    outbound_.attach(stream_, {}, test::make_wire(kind));
+    decoder_ = make_decoder(kind, in_channels_->a_to_b, commands_);
+    exchange(test::has_commands(kind));
 }
 
-TEST_P(Traffic, goes_on_with_the_next_whole_message_after_a_connection_broke)
+TEST_P(Traffic, goes_on_with_the_first_message_that_a_broken_connection_did_not_take)
 {
-    exchange_over_broken([] { return engine::framing::zmtp3; });
+    exchange_over_broken([] { return wire_kind::zmtp3; });
 }
 
-TEST_P(Traffic, goes_on_with_a_whole_message_in_frames_of_zmtp_1_0)
+TEST_P(Traffic, goes_on_with_that_message_over_every_wire)
 {
-    exchange_over_broken([] { return engine::framing::zmtp1; });
-    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), out_channels_->a_to_b.flow.sent());
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    exchange_over_broken([kind] { return kind; });
 }
 
-TEST_P(Traffic, goes_on_with_a_whole_message_when_the_peer_changes_its_version)
+TEST_P(Traffic, goes_on_with_that_message_when_the_next_connection_has_another_wire)
 {
     exchange_over_broken(
-        [this] { return random_() % 2 == 0 ? engine::framing::zmtp1 : engine::framing::zmtp3; });
+        [this] { return test::all_wires[random_() % std::size(test::all_wires)]; });
+}
+
+TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
+{
+    sender_.set_other_end(std::make_shared<idle_peer>());
+    narrow_stream first(random_, 1'000'000);
+    engine::wire how;
+    how.cipher = std::make_shared<test::toy_cipher>(3);
+    outbound_.attach(first, {}, how);
+    const std::vector<message> sent{{"a"}, {"b"}, {"c", "d"}, {"e"}};
+    for (const message& each : sent)
+        send(each);
+    auto state = outbound_.drain().state;
+    ASSERT_EQ(engine::outbound::status::failed, state);
+    EXPECT_EQ(EPROTO, outbound_.error());
+    outbound_.detach();
+    outbound_.attach(stream_, {});
+    message got;
+    for (const message& expected : sent) {
+        for (int quiet = 0; !receive(got) && quiet < 100'000; ++quiet)
+            transfer();
+        EXPECT_EQ(expected, got);
+    }
+    EXPECT_TRUE(outbound_.drained());
 }
 
 TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_direct_write)
@@ -484,7 +519,7 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
             send(expected);
         auto channels = std::make_shared<channel_pair>();
         pipe_end receiver(channels, false, nullptr);
-        engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+        engine::inbound inbound(channels->a_to_b, any_message, commands_);
         frame part;
         for (int quiet = 0; !receiver.peek(part) && quiet < 100'000; ++quiet) {
             outbound_.drain();
@@ -533,14 +568,12 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
 {
     const auto peer = std::make_shared<direct_peer>(outbound_);
     sender_.set_other_end(peer);
-    std::vector<std::byte> ping;
-    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
     for (int round = 0; round < 30; ++round) {
         narrow_stream stream(random_, 1 + random_() % 9'000);
         bool cut = false;
         peer->after_cut = [&] {
             cut = true;
-            outbound_.send_control(ping);
+            outbound_.send_command(ping);
         };
         outbound_.attach(stream, {});
         outbound_.drain();
@@ -549,7 +582,7 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
         ASSERT_TRUE(cut);
         auto channels = std::make_shared<channel_pair>();
         pipe_end receiver(channels, false, nullptr);
-        engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+        engine::inbound inbound(channels->a_to_b, any_message, commands_);
         frame part;
         const int commands_before = commands_.count;
         for (int quiet = 0; commands_.count == commands_before && quiet < 100'000; ++quiet) {
@@ -569,15 +602,13 @@ TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
 {
     narrow_stream stream(random_, 1'000);
     outbound_.attach(stream, {});
-    std::vector<std::byte> ping;
-    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
     constexpr int sent = 1'000;
     auto state = engine::outbound::status::idle;
     for (int i = 0; i < sent; ++i)
-        state = outbound_.send_control(ping).state;
+        state = outbound_.send_command(ping).state;
     ASSERT_EQ(engine::outbound::status::blocked, state);
     auto channels = std::make_shared<channel_pair>();
-    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+    engine::inbound inbound(channels->a_to_b, any_message, commands_);
     while (state == engine::outbound::status::blocked) {
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
         state = outbound_.drain().state;
@@ -588,29 +619,23 @@ TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
     outbound_.detach();
 }
 
-TEST_P(Traffic, commands_follow_a_translated_message_that_found_no_room)
+TEST_P(Traffic, commands_follow_an_encoded_message_that_found_no_room)
 {
-    const engine::encoding same{
-        .translate = [](engine::write_batch& out, const engine::queued_frame& frame,
-                        const void*) { append_frame(out, engine::framing::zmtp3, frame); },
-        .context = nullptr,
-        .batches = false};
+    const wire_kind kind = GetParam() % 2 == 0 ? wire_kind::toy_codec : wire_kind::toy_cipher;
     narrow_stream stream(random_, 1'000);
-    outbound_.attach(stream, {}, same);
+    outbound_.attach(stream, {}, test::make_wire(kind));
     send({std::string(5'000, 'x')});
     auto state = outbound_.drain().state;
     ASSERT_EQ(engine::outbound::status::blocked, state);
-    std::vector<std::byte> ping;
-    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
-    outbound_.send_control(ping);
+    outbound_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
-    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+    const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
     while (state == engine::outbound::status::blocked) {
-        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+        ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
         state = outbound_.drain().state;
     }
     for (int reads = 0; commands_.count == 0 && reads < 100'000; ++reads)
-        read_into(inbound, stream);
+        read_into(*inbound, stream);
     EXPECT_EQ(1, commands_.count);
     outbound_.detach();
 }
@@ -620,15 +645,14 @@ TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
 {
     narrow_stream stream(random_, 1'000);
     outbound_.attach(stream, {});
-    std::vector<std::byte> ping;
-    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
-    const auto most = static_cast<int>(engine::outbound::most_control_bytes / ping.size());
+    const auto most = static_cast<int>(engine::outbound::most_control_bytes /
+                                       engine::traffic_command_frame_bytes(ping));
     for (int i = 0; i < 3 * most; ++i)
-        outbound_.send_control(ping);
+        outbound_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
-    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
-    for (auto state = engine::outbound::status::blocked;
-         state == engine::outbound::status::blocked; state = outbound_.drain().state)
+    engine::inbound inbound(channels->a_to_b, any_message, commands_);
+    for (auto state = engine::outbound::status::blocked; state == engine::outbound::status::blocked;
+         state = outbound_.drain().state)
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
     const auto read_all = [&] {
         for (int quiet = 0, seen = commands_.count; quiet < 1'000; ++quiet) {
@@ -641,7 +665,7 @@ TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
     EXPECT_LE(most, commands_.count);
     EXPECT_GE(2 * most + 100, commands_.count); // those that the stream took, too
     const int before = commands_.count;
-    outbound_.send_control(ping);
+    outbound_.send_command(ping);
     read_all();
     EXPECT_EQ(before + 1, commands_.count);
     outbound_.detach();
@@ -655,12 +679,10 @@ TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
     for (int i = 0; i < 3; ++i)
         send({std::string(10'000 + random_() % 40'000, static_cast<char>('a' + i))});
     ASSERT_EQ(engine::outbound::status::blocked, outbound_.drain().state);
-    std::vector<std::byte> ping;
-    engine::append_traffic_command(ping, {engine::traffic_command_kind::ping, {}, 0});
-    outbound_.send_control(ping);
+    outbound_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
     pipe_end receiver(channels, false, nullptr);
-    engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+    engine::inbound inbound(channels->a_to_b, any_message, commands_);
     for (int quiet = 0; commands_.count == 0 && quiet < 100'000; ++quiet) {
         outbound_.drain();
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
@@ -723,7 +745,7 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
         stream.set_packet_bytes(8'000 + random_() % 20'000);
         auto channels = std::make_shared<channel_pair>();
         pipe_end receiver(channels, false, nullptr);
-        engine::inbound inbound(channels->a_to_b, -1, engine::kept_commands::none, commands_);
+        engine::inbound inbound(channels->a_to_b, any_message, commands_);
         const auto read_all = [&] {
             frame part;
             while (receiver.peek(part)) {
@@ -763,7 +785,7 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
 }
 
 /// Finds the connection broken when it answers a command.
-class giving_up final : public engine::inbound::command_handler {
+class giving_up final : public engine::command_handler {
 public:
     void on_command(std::span<const std::byte>) override
     {
@@ -808,7 +830,7 @@ TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_n
         const std::string half = frame_bytes(flag_more, std::string(size, 'h'));
         giving_up broken;
         {
-            engine::inbound in(channels->a_to_b, -1, engine::kept_commands::none, broken);
+            engine::inbound in(channels->a_to_b, any_message, broken);
             broken.in = &in;
             feed(in,
                  frame_bytes(0, "whole") + half + half + frame_bytes(flag_command, "\4PING") +
@@ -818,7 +840,7 @@ TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_n
         }
         no_commands fine;
         const bool never = false;
-        engine::inbound next(channels->a_to_b, -1, engine::kept_commands::none, fine);
+        engine::inbound next(channels->a_to_b, any_message, fine);
         feed(next, half + frame_bytes(0, "last"), never);
         frame part;
         for (const std::string& expected : {std::string("whole"), std::string("notice"),
@@ -838,7 +860,7 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
     const std::size_t chunk_bytes = 1 + random_() % 10'000;
     engine::raw_inbound inbound(in_channels_->a_to_b, chunk_bytes);
     sender_.write_plain_bytes();
-    outbound_.attach(stream_, {}, engine::raw_encoding());
+    outbound_.attach(stream_, {}, {.is_plain_bytes = true});
     std::string expected;
     std::string got;
     for (int round = 0; round < 3000 && (round < 300 || got.size() < expected.size()); ++round) {

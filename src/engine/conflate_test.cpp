@@ -3,6 +3,7 @@
 
 #include "base/flow.hpp"
 #include "engine/outbound.hpp"
+#include "engine/wire/toy_wire_for_tests.hpp"
 #include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
@@ -203,10 +204,10 @@ TEST_F(ConflatingOutbound, a_message_begun_is_finished_before_a_newer_one)
     EXPECT_EQ(outbound::status::blocked, out_.drain().state);
     put("skipped");
     put("newest");
-    out_.send_control(bytes_of("!"));
+    out_.send_command({traffic_command_kind::pong, {}, 0});
     first_.allowed_bytes = 100;
     EXPECT_EQ(outbound::status::idle, out_.drain().state);
-    EXPECT_EQ(std::string("\0\5begun!\0\6newest", 16), first_.written);
+    EXPECT_EQ(std::string("\0\5begun\4\5\4PONG\0\6newest", 22), first_.written);
 }
 
 TEST_F(ConflatingOutbound, a_message_not_begun_waits_for_the_next_connection)
@@ -222,14 +223,26 @@ TEST_F(ConflatingOutbound, a_message_not_begun_waits_for_the_next_connection)
     EXPECT_EQ(std::string("\0\5whole", 7), second_.written);
 }
 
-TEST_F(ConflatingOutbound, a_message_half_sent_is_dropped_with_the_connection)
+TEST_F(ConflatingOutbound, a_message_half_sent_is_sent_again_unless_there_is_a_newer_one)
 {
-    first_.allowed_bytes = 3;
-    out_.attach(first_, {});
-    put("half");
-    EXPECT_EQ(outbound::status::blocked, out_.drain().state);
-    out_.detach();
-    EXPECT_TRUE(out_.drained());
+    for (const bool is_replaced : {false, true}) {
+        for (const wire_kind kind : {wire_kind::zmtp3, wire_kind::zmtp1}) {
+            first_.allowed_bytes = 3;
+            out_.attach(first_, {}, make_wire(kind));
+            put("half");
+            EXPECT_EQ(outbound::status::blocked, out_.drain().state);
+            if (is_replaced)
+                put("next");
+            out_.detach();
+            EXPECT_FALSE(out_.drained());
+            second_.written.clear();
+            second_.allowed_bytes = 100;
+            out_.attach(second_, {});
+            EXPECT_EQ(outbound::status::idle, out_.drain().state);
+            EXPECT_EQ(std::string(is_replaced ? "\0\4next" : "\0\4half", 6), second_.written);
+            out_.detach();
+        }
+    }
 }
 
 TEST_F(ConflatingOutbound, discard_empties_the_slot)

@@ -11,7 +11,21 @@
 
 namespace zlink::engine {
 
-enum class inbound_error : std::uint8_t { none, too_large, bad_envelope, no_frame, out_of_memory };
+enum class inbound_error : std::uint8_t {
+    none,
+    too_large,
+    bad_envelope,
+    no_frame,
+    not_authentic, ///< the cipher cannot open a frame
+    out_of_memory,
+};
+
+/// Is told of the commands of a peer that do not enter the channel.
+class command_handler {
+public:
+    virtual ~command_handler() = default;
+    virtual void on_command(std::span<const std::byte> body) = 0;
+};
 
 /// The receiving half of a connection, sans I/O: bytes in, whole messages out into a channel. What
 /// the bytes mean is up to the kind, of which each connection has one.

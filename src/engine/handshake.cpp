@@ -74,7 +74,7 @@ void handshake::begin_legacy()
     const bool zmtp2 = version == greeted_version::revision_1;
     state_.remote.major = zmtp2 ? 2 : 1;
     state_.remote.unversioned = version == greeted_version::unversioned;
-    identities_.emplace(zmtp2 ? framing::zmtp2 : framing::zmtp1, max_routing_id_bytes);
+    identities_.emplace(zmtp2 ? zmtp2_codec() : zmtp1_codec(), max_routing_id_bytes);
     const auto own_id = as_bytes(state_.local.routing_id);
     if (state_.remote.unversioned) {
         append_bytes(output_, own_id); // the signature was the header of this frame

@@ -10,34 +10,28 @@ namespace zlink::engine {
 void identity_exchange::append_own(std::vector<std::byte>& out,
                                    std::span<const std::byte> routing_id) const
 {
-    std::byte header[zmtp1::max_header_bytes];
-    const std::size_t header_bytes = framing_ == framing::zmtp1
-                                         ? zmtp1::encode_header(header, false, routing_id.size())
-                                         : zmtp3::encode_header(header, 0, routing_id.size());
-    append_bytes(out, std::span(header, header_bytes));
+    std::byte head[frame_codec::max_head_bytes];
+    append_bytes(out, std::span(head, codec_->encode_head(head, 0, routing_id.size())));
     append_bytes(out, routing_id);
 }
 
 void identity_exchange::decode()
 {
-    if (framing_ == framing::zmtp1)
-        refused_ = zmtp1::decode_header(raw_header_, raw_header_bytes_, header_) ==
-                   zmtp1::decoded::no_frame;
-    else
-        zmtp3::decode_header(raw_header_, raw_header_bytes_, header_);
-    refused_ |= header_.body_bytes > max_bytes_;
+    refused_ =
+        codec_->decode_head(raw_head_, raw_head_bytes_, head_) == frame_codec::decoded::no_frame;
+    refused_ |= head_.body_bytes > max_bytes_;
 }
 
 std::size_t identity_exchange::feed(std::span<const std::byte> bytes)
 {
     std::size_t taken = 0;
-    while (!header_known() && !refused_ && taken < bytes.size()) {
-        raw_header_[raw_header_bytes_++] = bytes[taken++];
+    while (!head_known() && !refused_ && taken < bytes.size()) {
+        raw_head_[raw_head_bytes_++] = bytes[taken++];
         decode();
     }
-    if (!header_known() || refused_)
+    if (!head_known() || refused_)
         return taken;
-    const auto missing = static_cast<std::size_t>(header_.body_bytes) - id_.size();
+    const auto missing = static_cast<std::size_t>(head_.body_bytes) - id_.size();
     const auto piece = bytes.subspan(taken, std::min(missing, bytes.size() - taken));
     id_ += as_text(piece);
     return taken + piece.size();

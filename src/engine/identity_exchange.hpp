@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/codec/zmtp1.hpp"
-#include "engine/framing.hpp"
+#include "engine/wire/frame_codec.hpp"
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace zlink::engine {
@@ -20,8 +21,8 @@ namespace zlink::engine {
 class identity_exchange {
 public:
     /// Ids above `max_bytes` are refused, at sight of the header.
-    identity_exchange(framing frames, std::size_t max_bytes) noexcept
-        : framing_(frames), max_bytes_(max_bytes)
+    identity_exchange(std::shared_ptr<frame_codec> codec, std::size_t max_bytes) noexcept
+        : codec_(std::move(codec)), max_bytes_(max_bytes)
     {}
 
     /// Appends the own frame to `out`.
@@ -33,25 +34,25 @@ public:
 
     bool complete() const noexcept
     {
-        return header_known() && !refused_ && id_.size() == header_.body_bytes;
+        return head_known() && !refused_ && id_.size() == head_.body_bytes;
     }
     /// Is it no frame, or too long an id? Final.
     bool refused() const noexcept { return refused_; }
     /// The peer's routing id; meaningful once complete.
     const std::string& routing_id() const noexcept { return id_; }
 
-    /// Bytes kept so far, header included.
-    std::size_t buffered_bytes() const noexcept { return raw_header_bytes_ + id_.size(); }
+    /// Bytes kept so far, the head included.
+    std::size_t buffered_bytes() const noexcept { return raw_head_bytes_ + id_.size(); }
 
 private:
-    bool header_known() const noexcept { return header_.header_bytes != 0; }
+    bool head_known() const noexcept { return head_.head_bytes != 0; }
     void decode();
 
-    framing framing_;
+    std::shared_ptr<frame_codec> codec_;
     std::size_t max_bytes_;
-    std::byte raw_header_[zmtp1::max_header_bytes]{};
-    std::size_t raw_header_bytes_ = 0;
-    zmtp3::frame_header header_{};
+    std::byte raw_head_[frame_codec::max_head_bytes]{};
+    std::size_t raw_head_bytes_ = 0;
+    frame_head head_{};
     bool refused_ = false;
     std::string id_;
 };

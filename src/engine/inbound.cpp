@@ -2,13 +2,11 @@
 #include "engine/inbound.hpp"
 
 #include "base/thread_own.hpp"
-#include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic_commands.hpp"
 
 #include <algorithm>
 #include <cstring>
-#include <type_traits>
 
 namespace zlink::engine {
 namespace {
@@ -23,10 +21,6 @@ constexpr std::size_t large_body_bytes = 24 * 1024;
 constexpr std::size_t read_after_body_bytes = 2 * 1024;
 /// So much of a body that has begun in a block may move to memory of the consumer.
 constexpr std::size_t most_moved_bytes = 16 * 1024;
-/// A command has so much at least, however small messages must be: a subscription is as long as
-/// its topic.
-constexpr std::uint64_t command_bytes_at_least = 64 * 1024;
-
 /// Where little is read to if its queue has no room at hand: whatever comes then takes only as much
 /// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
 /// Used between prepare() and received(), which the same thread calls.
@@ -36,74 +30,10 @@ struct scratch_memory {
 using scratch = base::thread_own<scratch_memory>;
 const scratch keep_scratch;
 
-bool keeps(kept_commands which, traffic_command_kind kind) noexcept
-{
-    switch (kind) {
-    case traffic_command_kind::subscribe:
-    case traffic_command_kind::cancel:
-        return which == kept_commands::subscriptions;
-    case traffic_command_kind::join:
-    case traffic_command_kind::leave:
-        return which == kept_commands::groups;
-    default:
-        return false;
-    }
-}
-
-using zmtp1::decoded;
-
-// Decoders of frame headers. accept() is called once for each frame that goes on: it makes its
-// header one of ZMTP 3, with as many bytes or fewer in the same place, and returns how many bytes
-// are left over in front.
-
-struct zmtp3_codec {
-    static constexpr bool has_commands = true;
-    static decoded decode(const std::byte* at, std::size_t bytes, zmtp3::frame_header& header)
-    {
-        return zmtp3::decode_header(at, bytes, header) ? decoded::header : decoded::incomplete;
-    }
-    static std::size_t accept(std::byte*, const zmtp3::frame_header&) { return 0; }
-};
-
-struct zmtp2_codec : zmtp3_codec {
-    static constexpr bool has_commands = false;
-    static std::size_t accept(std::byte* at, const zmtp3::frame_header& header)
-    {
-        // What means a command today is a bit without meaning.
-        at[0] = static_cast<std::byte>(header.flags & (zmtp3::flag_more | zmtp3::flag_long));
-        return 0;
-    }
-};
-
-struct zmtp1_codec {
-    static constexpr bool has_commands = false;
-    static decoded decode(const std::byte* at, std::size_t bytes, zmtp3::frame_header& header)
-    {
-        return zmtp1::decode_header(at, bytes, header);
-    }
-    static std::size_t accept(std::byte* at, const zmtp3::frame_header& header)
-    {
-        if (header.header_bytes == zmtp3::short_header_bytes) {
-            zmtp3::encode_header(at, header.flags, header.body_bytes);
-            return 0;
-        }
-        // The length is counted without the flags now, and stays where it is.
-        zmtp3::encode_long_header(at + 1, header.flags, header.body_bytes);
-        return zmtp1::long_header_bytes - zmtp3::long_header_bytes;
-    }
-};
-
 } // namespace
 
-inbound::inbound(base::channel& to, std::int64_t max_message_bytes, kept_commands keep,
-                 command_handler& commands) noexcept
-    : decoder(to),
-      commands_(commands),
-      max_message_bytes_(max_message_bytes < 0 ? UINT64_MAX
-                                               : static_cast<std::uint64_t>(max_message_bytes)),
-      max_command_bytes_(std::max(max_message_bytes_, command_bytes_at_least)),
-      keep_(keep),
-      read_bytes_(smallest_read_bytes)
+inbound::inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept
+    : decoder(to), commands_(commands), rules_(rules), read_bytes_(smallest_read_bytes)
 {}
 
 inbound::~inbound()
@@ -227,33 +157,6 @@ inbound_error inbound::go_on()
     return error;
 }
 
-bool inbound::envelope_allows(std::uint64_t body_bytes, bool more) noexcept
-{
-    constexpr std::uint64_t number_bytes = 4;
-    constexpr std::uint64_t max_group_bytes = 255;
-    switch (envelope_) {
-    case envelope::start:
-        envelope_ = body_bytes == 0 ? envelope::body : envelope::after_number;
-        return more && (body_bytes == 0 || body_bytes == number_bytes);
-    case envelope::after_number:
-        envelope_ = envelope::body;
-        return more && body_bytes == 0;
-    case envelope::body:
-        if (!more)
-            envelope_ = envelope::start;
-        return true;
-    case envelope::group:
-        envelope_ = envelope::after_group;
-        return more && body_bytes <= max_group_bytes;
-    case envelope::after_group:
-        envelope_ = envelope::group;
-        return !more;
-    case envelope::any:
-        break;
-    }
-    return true;
-}
-
 void inbound::end_of_frame(bool more) noexcept
 {
     in_message_ = more;
@@ -331,19 +234,6 @@ bool inbound::finish_body() noexcept
     return true;
 }
 
-inbound_error inbound::walk()
-{
-    switch (framing_) {
-    case framing::zmtp1:
-        return walk_frames<zmtp1_codec>();
-    case framing::zmtp2:
-        return walk_frames<zmtp2_codec>();
-    case framing::zmtp3:
-        break;
-    }
-    return walk_frames<zmtp3_codec>();
-}
-
 // Moves over the complete data frames that come first, which is most of what there is to do:
 // nothing is to be checked but sizes, and nothing to be changed.
 void inbound::walk_plain_frames() noexcept
@@ -353,7 +243,8 @@ void inbound::walk_plain_frames() noexcept
     const std::byte* last_end = at; // of a whole message
     std::uint64_t messages = 0;
     bool more = in_message_;
-    const bool any_short_size = max_message_bytes_ >= zmtp3::max_short_body_bytes;
+    const std::uint64_t max_message_bytes = rules_.max_message_bytes();
+    const bool any_short_size = max_message_bytes >= zmtp3::max_short_body_bytes;
     // Before each frame: does it begin within what there is, and end there?
     while (end - at >= static_cast<std::ptrdiff_t>(zmtp3::short_header_bytes)) {
         const auto flags = std::to_integer<std::uint8_t>(at[0]);
@@ -384,7 +275,7 @@ void inbound::walk_plain_frames() noexcept
             body_bytes = zmtp3::load_size(at + 1);
         }
         if (body_bytes > static_cast<std::size_t>(end - at) - header_bytes ||
-            body_bytes > max_message_bytes_)
+            body_bytes > max_message_bytes)
             break;
         at += header_bytes + body_bytes;
         more = (flags & zmtp3::flag_more) != 0;
@@ -406,50 +297,39 @@ void inbound::walk_plain_frames() noexcept
     have_ = left;
 }
 
-template <class Codec>
-inbound_error inbound::walk_frames()
+inbound_error inbound::walk()
 {
     base::byte_queue& queue = to_.queue;
     needed_ = 0;
     while (have_) {
-        if constexpr (std::is_same_v<Codec, zmtp3_codec>) {
-            if (envelope_ == envelope::any) {
-                walk_plain_frames();
-                if (!have_)
-                    break;
-            }
+        if (rules_.allow_any_form()) {
+            walk_plain_frames();
+            if (!have_)
+                break;
         }
         zmtp3::frame_header header;
         std::byte* const at = queue.tail();
-        const decoded found = Codec::decode(at, have_, header);
-        if (found == decoded::incomplete)
+        if (!zmtp3::decode_header(at, have_, header))
             break;
-        if (found == decoded::no_frame || header.body_bytes > zmtp3::max_body_bytes)
+        if (header.body_bytes > zmtp3::max_body_bytes)
             return inbound_error::no_frame;
-        const bool command = Codec::has_commands && (header.flags & zmtp3::flag_command) != 0;
-        if (header.body_bytes > (command ? max_command_bytes_ : max_message_bytes_))
+        const bool command = (header.flags & zmtp3::flag_command) != 0;
+        if (header.body_bytes > rules_.max_bytes(command))
             return inbound_error::too_large;
         const bool complete =
             header.body_bytes <= have_ - header.header_bytes && have_ >= header.header_bytes;
-        if constexpr (std::is_same_v<Codec, zmtp1_codec>)
-            if (!queue.prepare_append()) // to skip what is left over of a header
-                return inbound_error::out_of_memory;
         if (complete) {
             const std::size_t bytes = header.header_bytes + header.body_bytes;
             if (!command) {
-                if (envelope_ != envelope::any &&
-                    !envelope_allows(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
+                if (!rules_.allow_part(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
                     return inbound_error::bad_envelope;
-                const std::size_t left_over = Codec::accept(at, header);
-                if (left_over)
-                    queue.skip(left_over);
-                queue.advance(bytes - left_over);
+                queue.advance(bytes);
                 have_ -= bytes;
                 end_of_frame((header.flags & zmtp3::flag_more) != 0);
                 continue;
             }
             const std::span<const std::byte> body(at + header.header_bytes, header.body_bytes);
-            if (keeps(keep_, parse_traffic_command(body).kind)) {
+            if (rules_.keep(parse_traffic_command(body).kind)) {
                 // Between the frames of a message it becomes visible together with them. The bit of
                 // a further part means nothing here.
                 at[0] &= ~std::byte{zmtp3::flag_more};
@@ -481,18 +361,14 @@ inbound_error inbound::walk_frames()
                 return inbound_error::out_of_memory;
             break;
         }
-        const envelope before = envelope_;
-        if (envelope_ != envelope::any &&
-            !envelope_allows(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
+        const message_rules before = rules_;
+        if (!rules_.allow_part(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
             return inbound_error::bad_envelope;
         if (!begin_body(header.body_bytes, (header.flags & zmtp3::flag_more) != 0)) {
-            envelope_ = before;
+            rules_ = before;
             return inbound_error::out_of_memory;
         }
-        const std::size_t left_over = Codec::accept(at, header);
-        if (left_over)
-            queue.skip(left_over);
-        queue.advance(header.header_bytes - left_over);
+        queue.advance(header.header_bytes);
         body_filled_ = have_ - header.header_bytes;
         std::memcpy(body_data(), at + header.header_bytes, body_filled_);
         have_ = 0;

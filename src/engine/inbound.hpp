@@ -2,7 +2,7 @@
 #pragma once
 
 #include "engine/decoder.hpp"
-#include "engine/framing.hpp"
+#include "engine/message_rules.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -11,44 +11,21 @@
 
 namespace zlink::engine {
 
-/// Which commands enter the channel, as messages: SUBSCRIBE and CANCEL, or JOIN and LEAVE.
-enum class kept_commands : std::uint8_t { none, subscriptions, groups };
-
-/// The decoder of ZMTP traffic. Frames stay in the memory they were read into; the body of a large
-/// frame gets memory of its own and is read straight into it.
+/// The decoder of ZMTP 3 traffic that is not encrypted. Frames stay in the memory they were read
+/// into, as they lie in the channel the same way; the body of a large frame gets memory of its own
+/// and is read straight into it.
 ///
 /// Thread safety: one thread at a time (the channel's consumer is another).
 /// Lifetime: the channel must outlive the object.
-/// Limits: `max_message_bytes` is one for each part of a message; negative: there is none. Commands
-/// may have as much, and 64 KiB in any case.
 /// Memory: what the peer announces, at most that much per frame, plus one chunk.
 class inbound final : public decoder {
 public:
-    /// Is told of commands, which do not enter the channel.
-    class command_handler {
-    public:
-        virtual ~command_handler() = default;
-        virtual void on_command(std::span<const std::byte> body) = 0;
-    };
-
-    inbound(base::channel& to, std::int64_t max_message_bytes, kept_commands keep,
-            command_handler& commands) noexcept;
+    inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept;
     ~inbound() override;
 
-    /// What the peer sends, if not ZMTP 3. Frames of ZMTP 1.0 get another header where they lie.
-    void expect(framing frames) noexcept { framing_ = frames; }
-    /// From now on every message must begin as a reply does: an empty part, or a part of 4 bytes
-    /// (the number of the request) and an empty one, with more to follow.
-    void require_envelope() noexcept
-    {
-        envelope_ = envelope::start;
-        take_off_envelope();
-    }
     /// The consumer takes the parts of a message off up to the first empty one: the part that it
     /// comes for is the next, see offer_memory().
     void take_off_envelope() noexcept { envelope_is_taken_off_ = true; }
-    /// From now on every message must be a group, of at most 255 bytes, and one more part.
-    void require_group() noexcept { envelope_ = envelope::group; }
 
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
@@ -66,8 +43,6 @@ public:
 private:
     inbound_error walk();
     void walk_plain_frames() noexcept;
-    template <class Codec>
-    inbound_error walk_frames();
     bool take_from_scratch(std::size_t bytes) noexcept;
     bool begin_body(std::uint64_t bytes, bool more) noexcept;
     bool comes_for_next_part() const noexcept;
@@ -75,32 +50,20 @@ private:
     std::byte* body_data() const noexcept { return body_outside_ ? outside_.data() : body_->data; }
     void publish() noexcept;
     void end_of_frame(bool more) noexcept;
-    bool envelope_allows(std::uint64_t body_bytes, bool more) noexcept;
 
     command_handler& commands_;
-    const std::uint64_t max_message_bytes_;
-    const std::uint64_t max_command_bytes_;
-    const kept_commands keep_;
-    framing framing_ = framing::zmtp3;
+    message_rules rules_;
     bool marked_ = false;
     bool in_scratch_ = false; ///< what prepare() has offered is no memory of the queue's
     bool bytes_lost_ = false; ///< there was no memory for what was read there
     bool in_message_ = false;
     bool envelope_is_taken_off_ = false;
-    enum class envelope : std::uint8_t {
-        any,
-        start,
-        after_number,
-        body,
-        group,
-        after_group
-    } envelope_ = envelope::any;
 
-    std::size_t have_ = 0;    ///< bytes lying at the tail of the queue, not walked over yet
+    std::size_t have_ = 0;        ///< bytes lying at the tail of the queue, not walked over yet
     std::size_t behind_body_ = 0; ///< the same, but the body that comes before has to be appended
-    std::size_t needed_ = 0;  ///< size of the incomplete frame they begin, 0 = unknown
-    std::size_t read_bytes_;  ///< how much to read at a time: follows the traffic
-    std::size_t offered_ = 0; ///< inline room offered by prepare()
+    std::size_t needed_ = 0;      ///< size of the incomplete frame they begin, 0 = unknown
+    std::size_t read_bytes_;      ///< how much to read at a time: follows the traffic
+    std::size_t offered_ = 0;     ///< inline room offered by prepare()
 
     base::buffer* body_ = nullptr;
     std::size_t body_bytes_ = 0;

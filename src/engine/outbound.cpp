@@ -29,14 +29,30 @@ iovec after(const iovec& piece, std::size_t bytes) noexcept
     return {static_cast<std::byte*>(piece.iov_base) + bytes, piece.iov_len - bytes};
 }
 
-} // namespace
+// The header of a frame in the queue.
+struct queued_header {
+    zmtp3::frame_header header;
+    std::uint64_t position; // of the frame
+    bool is_body_apart;     // the body is not in the memory of the header
+};
 
-void outbound::attach(transport::stream& to, std::span<const std::byte> first)
+// Moves `ahead`, where a frame begins, to its body, which lies in one piece.
+queued_header next_header(base::byte_queue::lookahead& ahead) noexcept
 {
-    attach(to, first, {});
+    queued_header at{{}, ahead.position(), false};
+    zmtp3::decode_header(ahead.begin(), static_cast<std::size_t>(ahead.end() - ahead.begin()),
+                         at.header);
+    ahead.consume(at.header.header_bytes);
+    at.is_body_apart = at.header.body_bytes != 0 && ahead.begin() == ahead.end();
+    if (at.is_body_apart)
+        ahead.load();
+    return at;
 }
 
-void outbound::attach(transport::stream& to, std::span<const std::byte> first, const encoding& how)
+} // namespace
+
+void outbound::attach(transport::stream& to, std::span<const std::byte> first, wire how,
+                      std::span<const std::byte> opening)
 {
     std::lock_guard lock(mutex_);
     from_.queue.wake(); // no direct write before what is queued has gone
@@ -48,10 +64,9 @@ void outbound::attach(transport::stream& to, std::span<const std::byte> first, c
     error_ = 0;
     staged_.assign(first.begin(), first.end());
     staged_sent_ = 0;
-    control_.clear();
-    encoding_ = how;
-    if (encoding_ && !batch_)
-        batch_ = std::make_unique<write_batch>();
+    control_.assign(opening.begin(), opening.end());
+    wire_ = std::move(how);
+    encodes_queue_format_ = wire_.encodes_queue_format();
 }
 
 void outbound::detach()
@@ -63,18 +78,20 @@ void outbound::detach()
     from_.stalled.store(true, std::memory_order_relaxed);
     blocked_ = false;
     staged_.clear();
+    staged_sent_ = 0;
     control_.clear();
-    if (newest_ && newest_sent_ == 0)
+    if (newest_)
         from_.newest.put_back(std::move(newest_));
     newest_.reset();
     end_duty_locked();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
-    if (encoding_)
-        batch_->clear();
-    else if (encoding_.frames)
-        drop_partial_message();
-    else
+    batch_.reset();
+    control_in_batch_ = false;
+    if (wire_.is_plain_bytes)
         wake_producer_ |= from_.flow.set_taken(from_.queue.skip_to_border() + passed_by_);
+    else
+        return_to_message_start();
+    wire_ = {}; // its parts may go with the connection
     rest_is_void_ |= std::exchange(rest_expected_, false);
     drop_void_rest();
 }
@@ -111,13 +128,13 @@ outbound::outcome outbound::drain()
     return drain_from_io_thread();
 }
 
-outbound::outcome outbound::send_control(std::span<const std::byte> bytes)
+outbound::outcome outbound::send_command(const traffic_command& command)
 {
     std::lock_guard lock(mutex_);
     if (!to_)
         return {status::detached, false};
-    if (control_.size() + bytes.size() <= most_control_bytes)
-        control_.insert(control_.end(), bytes.begin(), bytes.end());
+    if (control_.size() + traffic_command_frame_bytes(command) <= most_control_bytes)
+        append_traffic_command(control_, command);
     from_.queue.wake();
     if (blocked_)
         return {status::blocked, false};
@@ -216,10 +233,23 @@ void outbound::note_room(std::size_t written, std::size_t offered) noexcept
     full_ = written < offered;
 }
 
+std::size_t outbound::bytes_on_wire(const traffic_command& command)
+{
+    std::vector<std::byte> frame;
+    append_traffic_command(frame, command);
+    std::lock_guard lock(mutex_);
+    return engine::bytes_on_wire(wire_, frame);
+}
+
+bool outbound::control_waits_locked() const noexcept
+{
+    return !control_.empty() || !staged_.empty() || control_in_batch_;
+}
+
 bool outbound::control_waits()
 {
     std::lock_guard lock(mutex_);
-    return !control_.empty() || !staged_.empty();
+    return control_waits_locked();
 }
 
 sending_progress::state outbound::progress()
@@ -231,14 +261,14 @@ sending_progress::state outbound::progress()
     if (to_)
         now.acknowledged_bytes -= static_cast<std::int64_t>(to_->undelivered_bytes());
     now.times_made_room = times_made_room_;
-    now.control_waits = !control_.empty() || !staged_.empty();
+    now.control_waits = control_waits_locked();
     return now;
 }
 
 bool outbound::begin_duty()
 {
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || !encoding_.batches || !base::has_heavy_fence())
+    if (!to_ || blocked_ || !wire_.batches || !base::has_heavy_fence())
         return false;
     return on_duty_ = true;
 }
@@ -321,7 +351,7 @@ bool outbound::drained()
 {
     std::lock_guard lock(mutex_);
     return from_.queue.send_position() == from_.queue.published_position() &&
-           staged_sent_ == staged_.size() && !batch_waits() && !newest_ && !from_.newest.filled();
+           !control_waits_locked() && !batch_waits() && !newest_ && !from_.newest.filled();
 }
 
 // Of a message behind `before` other bytes, what is not worth a packet of its own.
@@ -341,7 +371,8 @@ outbound::passed outbound::write_through(const iovec (&message)[2], stalls how, 
     passed result;
     base::byte_queue& queue = from_.queue;
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || encoding_ || !control_.empty() || staged_sent_ != staged_.size())
+    if (!to_ || blocked_ || batch_waits() || !control_.empty() || staged_sent_ != staged_.size() ||
+        !passes_queue())
         return result;
     iovec entries[batch_entries];
     base::byte_queue::batch before;
@@ -444,57 +475,65 @@ outbound::status outbound::write_batch_now() noexcept
 {
     const transport::io_result result = batch_->write_to(*to_);
     note_room(result.bytes, result.bytes + batch_waits());
+    let_go_of_written();
     if (result.failed()) {
         error_ = result.error;
         return status::failed;
     }
-    return batch_waits() ? status::blocked : status::idle;
+    if (batch_waits())
+        return status::blocked;
+    newest_.reset();
+    control_in_batch_ = false;
+    if (encodes_queue_format_)
+        batch_.reset(); // seldom needed again
+    return status::idle;
+}
+
+// What of the queue the batch has written, or need not write.
+void outbound::let_go_of_written() noexcept
+{
+    const std::uint64_t sent = from_.queue.send_position();
+    if (batch_->position_written() > sent)
+        from_.queue.sent(static_cast<std::size_t>(batch_->position_written() - sent));
+}
+
+// Can the bytes of the queue be written as they lie there?
+bool outbound::passes_queue() const noexcept
+{
+    return encodes_queue_format_ &&
+           (!wire_.filter || wire_.filter->passes_all(from_.queue.send_position()));
 }
 
 // Encodes the next message of the queue; false if there is none. The queue has whole frames: with
-// an encoding nothing is written past it.
-bool outbound::encode_message()
+// such a wire nothing is written past it.
+bool outbound::encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to)
 {
-    base::byte_queue& queue = from_.queue;
     bool more = true;
     bool any = false;
-    while (more && queue.load()) {
+    while (more && ahead.load()) {
         any = true;
-        zmtp3::frame_header header;
-        zmtp3::decode_header(queue.read_begin(),
-                             static_cast<std::size_t>(queue.read_end() - queue.read_begin()),
-                             header);
-        const std::uint64_t position = queue.read_position();
-        queue.consume(header.header_bytes);
-        const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
-        if (apart)
-            queue.load();
-        encoding_.translate(*batch_,
-                            {header.flags,
-                             {queue.read_begin(), static_cast<std::size_t>(header.body_bytes)},
-                             apart ? queue.head().owner : nullptr,
-                             position},
-                            encoding_.context);
-        if (apart)
-            queue.consume_body();
-        else
-            queue.consume(header.body_bytes);
-        more = (header.flags & zmtp3::flag_more) != 0;
+        const queued_header at = next_header(ahead);
+        to.put({at.header.flags,
+                {ahead.begin(), static_cast<std::size_t>(at.header.body_bytes)},
+                at.is_body_apart ? ahead.head().owner : nullptr,
+                at.position});
+        ahead.consume(static_cast<std::size_t>(at.header.body_bytes));
+        more = (at.header.flags & zmtp3::flag_more) != 0;
     }
-    queue.unsend(); // the other cursor follows
     return any;
 }
 
 // The same for a message that replaces others.
-void outbound::encode_newest()
+void outbound::encode_newest(frame_encoder& to)
 {
-    const base::buffer_ref newest = from_.newest.take();
-    if (!newest)
+    newest_ = from_.newest.take(); // until it is written
+    if (!newest_)
         return;
-    const copied_frame frame = view_frame(*newest.get());
-    encoding_.translate(*batch_,
-                        {frame.flags, frame.body, newest.get(), from_.queue.published_position()},
-                        encoding_.context);
+    newest_sent_ = 0;
+    const copied_frame frame = view_frame(*newest_.get());
+    to.put({frame.flags, frame.body, newest_.get(), from_.queue.published_position()});
+    if (!batch_waits())
+        newest_.reset(); // the filter has left it out
 }
 
 // Fills the batch with what there is.
@@ -502,14 +541,30 @@ outbound::status outbound::encode_batch() noexcept
 {
     drop_void_rest();
     try {
-        while (!rest_is_void_ && !batch_->full() && encode_message())
-            count_taken();
+        if (!batch_)
+            batch_ = std::make_unique<write_batch>();
+        frame_encoder encoder(wire_, *batch_);
+        auto ahead = from_.queue.look_behind_send_cursor();
+        batch_->begin_at(ahead.position());
+        encoder.put_own(control_);
+        control_in_batch_ = batch_waits();
+        control_.clear();
+        while (!rest_is_void_ && !batch_->full() && encode_message(ahead, encoder)) {
+            batch_->end_message(ahead.position());
+            count_taken(ahead.position());
+        }
         if (!batch_waits())
-            encode_newest();
+            encode_newest(encoder);
+        if (encoder.failed()) {
+            error_ = EPROTO;
+            return status::failed;
+        }
     } catch (const std::bad_alloc&) {
         error_ = ENOMEM;
         return status::failed;
     }
+    if (!batch_waits())
+        let_go_of_written();
     return status::idle;
 }
 
@@ -523,7 +578,7 @@ outbound::outcome outbound::drain_locked(int batches)
     base::byte_queue& queue = from_.queue;
     for (;;) {
         if (!control_.empty() && staged_.empty() && !newest_ && !batch_waits() &&
-            (encoding_ || (queue.at_boundary() && !rest_expected_))) {
+            encodes_queue_format_ && queue.at_boundary() && !rest_expected_) {
             staged_.swap(control_);
             staged_sent_ = 0;
         }
@@ -533,21 +588,21 @@ outbound::outcome outbound::drain_locked(int batches)
                 break;
             continue; // more control frames may have come meanwhile
         }
-        if (newest_) {
-            result.state = write_newest();
-            if (result.state != status::idle)
-                break;
-            continue; // a control frame may be waiting for this boundary
-        }
         if (batch_waits()) {
             result.state = write_batch_now();
             if (result.state != status::idle)
                 break;
+            continue; // a control frame may be waiting for this boundary
+        }
+        if (newest_) {
+            result.state = write_newest();
+            if (result.state != status::idle)
+                break;
             continue; // the same
         }
-        if (encoding_) {
-            if (batches == 0 &&
-                (queue.published_position() != queue.send_position() || from_.newest.filled())) {
+        if (!passes_queue()) {
+            if (batches == 0 && (queue.published_position() != queue.send_position() ||
+                                 from_.newest.filled() || !control_.empty())) {
                 result.state = status::pending;
                 break;
             }
@@ -625,15 +680,14 @@ void outbound::drop_void_rest()
     rest_is_void_ = false;
     if (queue.head().is_continuation) {
         queue.consume_body();
-        count_taken();
+        count_taken(queue.read_position());
     }
     queue.unsend();
 }
 
-// The message that ends at read_begin(), unless it was counted with a batch.
-void outbound::count_taken() noexcept
+// The message that ends at this position, unless it was counted with a batch.
+void outbound::count_taken(std::uint64_t position) noexcept
 {
-    const std::uint64_t position = from_.queue.read_position();
     if (position <= counted_until_)
         return;
     counted_until_ = position;
@@ -642,34 +696,36 @@ void outbound::count_taken() noexcept
         wake_producer_ |= from_.flow.add_taken(1);
 }
 
-// Walks over the frames from the last known boundary to the message that was being written.
-void outbound::drop_partial_message()
+// The first message that was not taken as a whole is to be sent again: finds its beginning.
+void outbound::return_to_message_start() noexcept
 {
     base::byte_queue& queue = from_.queue;
     const std::uint64_t broken_at = queue.send_position();
     queue.unsend();
-    bool in_message = false;
-    while ((queue.read_position() < broken_at || in_message) && queue.load()) {
+    while (queue.read_position() < broken_at && queue.load()) {
         if (queue.head().is_continuation) {
+            // It was written past the queue in part: its beginning is not there any more.
             queue.consume_body();
-            in_message = false;
-            count_taken();
+            count_taken(queue.read_position());
             continue;
         }
-        zmtp3::frame_header header;
-        zmtp3::decode_header(queue.read_begin(),
-                             static_cast<std::size_t>(queue.read_end() - queue.read_begin()),
-                             header);
-        queue.consume(header.header_bytes);
-        if (header.body_bytes != 0 && queue.read_begin() == queue.read_end()) {
-            queue.load();
-            queue.consume_body();
-        } else {
-            queue.consume(header.body_bytes);
+        auto ahead = queue.look_behind_read_cursor();
+        for (bool more = true; more && ahead.load();) {
+            const queued_header at = next_header(ahead);
+            ahead.consume(static_cast<std::size_t>(at.header.body_bytes));
+            more = (at.header.flags & zmtp3::flag_more) != 0;
         }
-        in_message = (header.flags & zmtp3::flag_more) != 0;
-        if (!in_message)
-            count_taken();
+        const std::uint64_t end = ahead.position();
+        if (end > broken_at)
+            break;
+        while (queue.read_position() < end && queue.load()) {
+            if (queue.head().is_body)
+                queue.consume_body();
+            else
+                queue.consume(static_cast<std::size_t>(std::min<std::uint64_t>(
+                    queue.read_end() - queue.read_begin(), end - queue.read_position())));
+        }
+        count_taken(end);
     }
     queue.unsend();
 }

@@ -3,8 +3,8 @@
 
 #include "base/flow.hpp"
 #include "base/stall_wait.hpp"
-#include "engine/encoding.hpp"
 #include "engine/sending_progress.hpp"
+#include "engine/wire/wire.hpp"
 #include "transport/stream.hpp"
 
 #include <atomic>
@@ -54,22 +54,26 @@ public:
         from_.stalled.store(true, std::memory_order_relaxed);
     }
 
-    /// I/O thread. Begins to write to `to`, `first` before anything else.
-    void attach(transport::stream& to, std::span<const std::byte> first);
-    /// I/O thread. As attach(), for a connection that takes something else than the frames of the
-    /// channel.
-    void attach(transport::stream& to, std::span<const std::byte> first, const encoding& how);
-    /// I/O thread. The connection has gone; a message half written to it is dropped, what was not
-    /// begun stays for the next one. (With an encoding the messages of one batch count as begun.)
+    /// I/O thread. Begins to write to `to`: the bytes `first` as they are, then what is queued,
+    /// through the wire. `opening` goes ahead of that: frames of this side's own making, in the
+    /// format of the queue.
+    void attach(transport::stream& to, std::span<const std::byte> first, wire how = {},
+                std::span<const std::byte> opening = {});
+    /// I/O thread. The connection has gone. The first message that it did not take as a whole is
+    /// the first one of the next connection, unless its beginning was written past the queue, see
+    /// write_through(): such a message is dropped. Of plain bytes, what was committed together with
+    /// a byte that was taken is dropped.
     void detach();
     /// I/O thread. Drops all that is queued; true if the producer waits for room.
     bool discard();
     /// I/O thread. Writes what is there; `left` if the sending thread is waiting for the
     /// connection.
     outcome drain();
-    /// I/O thread. Bytes to be written at the next message boundary. What is more than
-    /// most_control_bytes is left out: the peer asks for answers that it does not read.
-    outcome send_control(std::span<const std::byte> bytes);
+    /// I/O thread. A command to be written at the next message boundary. What would make more than
+    /// most_control_bytes wait is left out: the peer asks for answers that it does not read.
+    outcome send_command(const traffic_command& command);
+    /// I/O thread. How many bytes of the connection the command takes.
+    std::size_t bytes_on_wire(const traffic_command& command);
     static constexpr std::size_t most_control_bytes = 64 * 1024;
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
     /// allows it. If it is on duty it stays so with status `written`, and not with any other.
@@ -83,24 +87,25 @@ public:
     bool begin_duty();
     /// Sending thread. Writes what it has left, and ends its duty if it is on any.
     outcome drain_and_end_duty(stalls how = stalls::wait);
-    /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle` if
-    /// it has hardly sent anything since the last time, so that its next commit is announced again.
+    /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle`
+    /// if it has hardly sent anything since the last time, so that its next commit is announced
+    /// again.
     outcome collect();
-    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing; `idle`
-    /// only if it has sent nothing. Calls `then` before detach() can go on, so that the connection's
-    /// I/O context is still there.
+    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing;
+    /// `idle` only if it has sent nothing. Calls `then` before detach() can go on, so that the
+    /// connection's I/O context is still there.
     void collect_at_once(const std::function<void(outcome)>& then);
-    /// Any thread. Ends the duty of the sending thread; false if it was over. Before write_last() or
-    /// drain() the caller has to call base::heavy_fence(), for any number of connections at once:
-    /// what the sending thread has committed is visible after that.
+    /// Any thread. Ends the duty of the sending thread; false if it was over. Before write_last()
+    /// or drain() the caller has to call base::heavy_fence(), for any number of connections at
+    /// once: what the sending thread has committed is visible after that.
     bool end_duty();
     /// Any thread. Writes what was committed before the end of the duty. Calls `then` as
     /// collect_at_once() does.
     void write_last(const std::function<void(outcome)>& then);
     /// Any thread. Calls `then` if there is a connection, before detach() can go on.
     void while_attached(const std::function<void()>& then);
-    /// Any thread. The same if the sending thread is on duty, but not while anybody is writing, which
-    /// it never waits for. False if the duty is over.
+    /// Any thread. The same if the sending thread is on duty, but not while anybody is writing,
+    /// which it never waits for. False if the duty is over.
     bool unless_at_work(const std::function<void()>& then);
     /// Sending thread. Writes one message past the queue straight from the caller's memory: what
     /// comes before its last body, and that. The queue is idle or, on duty, has little to write,
@@ -124,7 +129,7 @@ public:
     std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
     /// I/O thread. How far the peer has got with what was written.
     sending_progress::state progress();
-    /// I/O thread. Do bytes of send_control() wait for a message boundary, or for room?
+    /// I/O thread. Do commands of send_command() wait for a message boundary, or for room?
     bool control_waits();
     /// I/O thread. Is everything written that was committed so far?
     bool drained();
@@ -139,12 +144,15 @@ private:
     status write_staged();
     status write_newest();
     status write_batch_now() noexcept;
-    bool encode_message();
-    void encode_newest();
+    bool passes_queue() const noexcept;
+    bool encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to);
+    void encode_newest(frame_encoder& to);
     status encode_batch() noexcept;
+    void let_go_of_written() noexcept;
     void drop_void_rest();
-    void count_taken() noexcept;
-    void drop_partial_message();
+    void count_taken(std::uint64_t position) noexcept;
+    void return_to_message_start() noexcept;
+    bool control_waits_locked() const noexcept;
     void note_room(std::size_t written, std::size_t offered) noexcept;
     bool batch_waits() const noexcept { return batch_ && !batch_->empty(); }
     outcome collect_locked(std::uint64_t fewest_messages);
@@ -165,21 +173,23 @@ private:
 
     /// A frame was written in part by write_through(): the rest of it comes first in the queue.
     bool rest_expected_ = false;
-    bool rest_is_void_ = false;     ///< and the connection it belonged to is gone
-    bool on_duty_ = false;          ///< the sending thread writes what it commits
+    bool rest_is_void_ = false; ///< and the connection it belonged to is gone
+    bool on_duty_ = false;      ///< the sending thread writes what it commits
     static constexpr std::size_t unknown_packet = SIZE_MAX;
     std::size_t packet_bytes_ = unknown_packet; ///< of the connection, see transport::stream
-    std::uint64_t collected_ = 0;   ///< what was committed by the last collect()
+    std::uint64_t collected_ = 0;               ///< what was committed by the last collect()
     std::uint64_t passed_by_ = 0;   ///< messages that write_through() kept out of the queue
     std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;
     base::buffer_ref newest_; ///< the message from the channel's slot that is being written
     std::size_t newest_sent_ = 0;
-    std::vector<std::byte> control_;
-    encoding encoding_;
-    std::unique_ptr<write_batch> batch_; ///< what comes next, if there is an encoding
-    bool wake_producer_ = false;      ///< it waits for room, and there is some now
-    std::uint64_t counted_until_ = 0; ///< messages up to this position count as taken
+    std::vector<std::byte> control_; ///< frames of this side's own making, in the queue's format
+    wire wire_;
+    bool encodes_queue_format_ = true;   ///< what the wire says to that
+    std::unique_ptr<write_batch> batch_; ///< what comes next, encoded
+    bool control_in_batch_ = false;      ///< it has frames that were in control_
+    bool wake_producer_ = false;         ///< it waits for room, and there is some now
+    std::uint64_t counted_until_ = 0;    ///< messages up to this position count as taken
 };
 
 } // namespace zlink::engine

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/framing.hpp"
 #include "engine/handshake_error.hpp"
 #include "engine/metadata.hpp"
 
@@ -50,11 +49,5 @@ void append_local_metadata(std::vector<std::byte>& out, const local_peer& local)
 /// without Socket-Type is accepted.
 handshake_error accept_remote_metadata(std::span<const std::byte> list, const local_peer& local,
                                        remote_peer& remote);
-
-/// The framing to speak with a peer.
-inline framing framing_for(const remote_peer& remote) noexcept
-{
-    return remote.major >= 3 ? framing::zmtp3 : remote.major == 2 ? framing::zmtp2 : framing::zmtp1;
-}
 
 } // namespace zlink::engine

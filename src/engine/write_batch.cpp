@@ -22,11 +22,41 @@ void write_batch::append(std::span<const std::byte> bytes)
     if (bytes.empty())
         return;
     append_bytes(copies_, bytes);
-    bytes_ += bytes.size();
+    append_piece(bytes.size());
+}
+
+std::span<std::byte> write_batch::extend(std::size_t bytes)
+{
+    if (bytes == 0)
+        return {};
+    copies_.resize(copies_.size() + bytes);
+    append_piece(bytes);
+    return std::span(copies_).last(bytes);
+}
+
+// The copies that were appended last.
+void write_batch::append_piece(std::size_t copied_bytes)
+{
     if (!pieces_.empty() && !pieces_.back().data)
-        pieces_.back().bytes += bytes.size();
+        pieces_.back().bytes += copied_bytes;
     else
-        pieces_.push_back({nullptr, bytes.size(), nullptr});
+        pieces_.push_back({nullptr, copied_bytes, nullptr});
+    bytes_ += copied_bytes;
+}
+
+void write_batch::append_block(base::buffer_ref block, std::size_t bytes)
+{
+    pieces_.push_back({block->data, bytes, block.get()});
+    block.release();
+    bytes_ += bytes;
+}
+
+void write_batch::end_message(std::uint64_t queue_position)
+{
+    if (pieces_.empty())
+        position_written_ = queue_position;
+    else
+        ends_.push_back({bytes_, queue_position});
 }
 
 void write_batch::append_body(std::span<const std::byte> body, base::buffer* owner)
@@ -73,6 +103,9 @@ transport::io_result write_batch::write_to(transport::stream& to) noexcept
 
 void write_batch::passed(std::size_t bytes) noexcept
 {
+    bytes_written_ += bytes;
+    for (; next_end_ < ends_.size() && ends_[next_end_].bytes <= bytes_written_; ++next_end_)
+        position_written_ = ends_[next_end_].queue_position;
     while (next_ < pieces_.size()) {
         const piece& at = pieces_[next_];
         const std::size_t step = std::min(bytes, at.bytes - next_written_);
@@ -95,9 +128,10 @@ void write_batch::clear() noexcept
         release(pieces_[next_]);
     pieces_.clear();
     copies_.clear();
+    ends_.clear();
     if (copies_.capacity() > kept_bytes)
         copies_ = {};
-    bytes_ = next_ = next_written_ = copies_passed_ = 0;
+    bytes_ = bytes_written_ = next_ = next_written_ = copies_passed_ = next_end_ = 0;
 }
 
 } // namespace zlink::engine

@@ -30,6 +30,21 @@ public:
     /// Appends a frame's body: by reference if it is large and `owner`, in which it lies, is given.
     void append_body(std::span<const std::byte> body, base::buffer* owner);
 
+    /// Appends `bytes` bytes and returns where they lie, to be written at once: the next call may
+    /// move them.
+    std::span<std::byte> extend(std::size_t bytes);
+    /// Appends the first `bytes` bytes of a block, and keeps the block until they are written.
+    void append_block(base::buffer_ref block, std::size_t bytes);
+
+    // A batch made of the messages of a queue knows how far into the queue it has been written.
+
+    /// What is appended from here on comes from this position of a queue.
+    void begin_at(std::uint64_t queue_position) noexcept { position_written_ = queue_position; }
+    /// All of a message was appended, perhaps nothing; it ends at this position of the queue.
+    void end_message(std::uint64_t queue_position);
+    /// The end, in the queue, of the last message that was written as a whole.
+    std::uint64_t position_written() const noexcept { return position_written_; }
+
     bool empty() const noexcept { return pieces_.empty(); }
     /// Is it as much as one write should take?
     bool full() const noexcept;
@@ -52,11 +67,20 @@ private:
         if (done.owner)
             done.owner->drop_reference();
     }
+    struct message_end {
+        std::size_t bytes; ///< of the batch, up to the end of the message
+        std::uint64_t queue_position;
+    };
+    void append_piece(std::size_t copied_bytes);
     void passed(std::size_t bytes) noexcept;
 
     std::vector<std::byte> copies_;
     std::vector<piece> pieces_;
+    std::vector<message_end> ends_;
+    std::size_t next_end_ = 0;
+    std::uint64_t position_written_ = 0;
     std::size_t bytes_ = 0;
+    std::size_t bytes_written_ = 0;
     std::size_t next_ = 0;          ///< the piece to be written next
     std::size_t next_written_ = 0;  ///< bytes of it that are written
     std::size_t copies_passed_ = 0; ///< where the copies of it begin

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/traffic_commands.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace zlink::engine {
+
+/// What the head of a frame on the wire says.
+struct frame_head {
+    std::uint8_t flags = 0;       ///< zmtp3::flag_more and zmtp3::flag_command; no other bits
+    bool is_control = false;      ///< a control frame of the codec's own, see decode_control()
+    std::size_t head_bytes = 0;   ///< the body starts this many bytes after the head
+    std::uint64_t body_bytes = 0; ///< size of the body, any 64-bit value
+};
+
+/// How frames lie on the wire of one connection: the outermost layer of a `wire`.
+///
+/// Thread safety: the encode functions are called by one thread at a time, the decode functions by
+/// one thread at a time; an encode and a decode function may run at the same time.
+/// Errors: decode functions report what is no frame; nothing throws but encode_control().
+class frame_codec {
+public:
+    /// No head is longer.
+    static constexpr std::size_t max_head_bytes = 32;
+
+    enum class decoded : std::uint8_t {
+        incomplete, ///< more bytes are needed
+        head,
+        no_frame, ///< these bytes can never become a frame: the connection ends
+    };
+
+    virtual ~frame_codec() = default;
+
+    /// Are frames that are not commands written as they lie in a queue? They pass without a copy.
+    virtual bool encodes_queue_format() const noexcept { return false; }
+    /// Do frames arrive as they lie in a queue? They pass without a copy.
+    virtual bool decodes_queue_format() const noexcept { return false; }
+    /// Can a frame be a command? Commands for peers that know none are left out.
+    virtual bool carries_commands() const noexcept { return true; }
+    /// Do encode_body() and decode_body() change bytes?
+    virtual bool changes_bodies() const noexcept { return false; }
+
+    /// The size of the head of a frame that is no control frame of the codec's own.
+    virtual std::size_t head_bytes(std::uint64_t body_bytes) const noexcept = 0;
+    /// Writes the head of a frame to `out`, which has room for max_head_bytes; returns its size,
+    /// head_bytes().
+    virtual std::size_t encode_head(std::byte* out, std::uint8_t flags,
+                                    std::uint64_t body_bytes) noexcept = 0;
+    /// Changes the whole body that belongs to the head encoded last, in place.
+    virtual void encode_body(std::span<std::byte>) noexcept {}
+    /// Appends a control frame of the codec's own that says what `command` (PING or PONG) says.
+    /// False if the codec has none: the command is sent as a frame then. Throws std::bad_alloc.
+    virtual bool encode_control(std::vector<std::byte>&, const traffic_command&) { return false; }
+
+    /// Reads the head that starts at `at`, of which `available` bytes may be read.
+    virtual decoded decode_head(const std::byte* at, std::size_t available,
+                                frame_head& head) noexcept = 0;
+    /// Changes the whole body that belongs to the head decoded last, in place.
+    virtual void decode_body(std::span<std::byte>) noexcept {}
+    /// What a control frame with this (decoded) body says; `other` if nothing for upper layers.
+    virtual traffic_command decode_control(std::span<const std::byte>) noexcept { return {}; }
+};
+
+/// The codecs of ZMTP, which have no state: one object each serves all connections.
+std::shared_ptr<frame_codec> zmtp3_codec() noexcept;
+std::shared_ptr<frame_codec> zmtp2_codec() noexcept; ///< as ZMTP 3, without commands
+std::shared_ptr<frame_codec> zmtp1_codec() noexcept;
+
+} // namespace zlink::engine

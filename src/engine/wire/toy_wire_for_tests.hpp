@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/bytes.hpp"
+#include "engine/codec/zmtp3.hpp"
+#include "engine/wire/wire.hpp"
+#include "engine/wire/wire_inbound.hpp"
+
+#include <cstring>
+#include <memory>
+#include <ostream>
+
+namespace zlink::test {
+
+/// A cipher that hides nothing: xor with a counter. A sealed body is 16 bytes longer than the plain
+/// one: the counter, which must be that of the next frame, the inner flags and a sum.
+class toy_cipher final : public engine::frame_cipher {
+public:
+    static constexpr std::size_t overhead_bytes = 16;
+
+    /// Seals no more frames than this.
+    explicit toy_cipher(std::uint64_t most_frames = UINT64_MAX) : most_frames_(most_frames) {}
+
+    std::size_t sealed_bytes(std::size_t plain_bytes) const noexcept override
+    {
+        return plain_bytes + overhead_bytes;
+    }
+    std::uint8_t outer_flags(std::uint8_t) const noexcept override { return 0; }
+    bool seal(std::uint8_t flags, std::span<const std::byte> body,
+              std::span<std::byte> out) noexcept override
+    {
+        if (sealed_ == most_frames_)
+            return false;
+        const std::uint64_t counter = sealed_++;
+        std::uint32_t sum = flags;
+        for (std::size_t i = 0; i < body.size(); ++i) {
+            sum = sum * 31 + std::to_integer<std::uint32_t>(body[i]);
+            out[overhead_bytes + i] = body[i] ^ key(counter, i);
+        }
+        const std::uint32_t inner_flags = flags;
+        std::memcpy(out.data(), &counter, 8);
+        std::memcpy(out.data() + 8, &inner_flags, 4);
+        std::memcpy(out.data() + 12, &sum, 4);
+        return true;
+    }
+    opened open(std::uint8_t flags, std::span<std::byte> body) noexcept override
+    {
+        if (flags != 0 || body.size() < overhead_bytes)
+            return {};
+        std::uint64_t counter = 0;
+        std::uint32_t inner_flags = 0;
+        std::uint32_t sum = 0;
+        std::memcpy(&counter, body.data(), 8);
+        std::memcpy(&inner_flags, body.data() + 8, 4);
+        std::memcpy(&sum, body.data() + 12, 4);
+        if (counter != opened_)
+            return {};
+        ++opened_;
+        const auto plain = body.subspan(overhead_bytes);
+        std::uint32_t seen = inner_flags;
+        for (std::size_t i = 0; i < plain.size(); ++i) {
+            plain[i] ^= key(counter, i);
+            seen = seen * 31 + std::to_integer<std::uint32_t>(plain[i]);
+        }
+        return {seen == sum, static_cast<std::uint8_t>(inner_flags), plain};
+    }
+
+private:
+    static std::byte key(std::uint64_t counter, std::size_t i) noexcept
+    {
+        return static_cast<std::byte>(counter * 7 + i * 13 + 1);
+    }
+
+    const std::uint64_t most_frames_;
+    std::uint64_t sealed_ = 0;
+    std::uint64_t opened_ = 0;
+};
+
+/// Frames with heads of 5 bytes: the kind, and the size (4 bytes, little-endian). The body is
+/// masked by its size. Has its own control frames: ping and pong with the ZMTP command as their
+/// body, and a third one that means nothing.
+class toy_codec final : public engine::frame_codec {
+public:
+    static constexpr std::size_t size_of_head = 5;
+    static constexpr std::uint8_t kind_frame = 0x10; // and the flags
+    static constexpr std::uint8_t kind_ping = 0x20;
+    static constexpr std::uint8_t kind_pong = 0x21;
+    static constexpr std::uint8_t kind_empty = 0x22;
+
+    bool changes_bodies() const noexcept override { return true; }
+    std::size_t head_bytes(std::uint64_t) const noexcept override { return size_of_head; }
+    std::size_t encode_head(std::byte* out, std::uint8_t flags,
+                            std::uint64_t body_bytes) noexcept override
+    {
+        encode_mask_ = put_head(out, kind_frame | flags, body_bytes);
+        return size_of_head;
+    }
+    void encode_body(std::span<std::byte> body) noexcept override { mask(body, encode_mask_); }
+    bool encode_control(std::vector<std::byte>& out,
+                        const engine::traffic_command& command) override
+    {
+        std::vector<std::byte> frame;
+        engine::append_traffic_command(frame, command);
+        const std::span<std::byte> body = std::span(frame).subspan(2);
+        const bool is_ping = command.kind == engine::traffic_command_kind::ping;
+        std::byte head[size_of_head];
+        mask(body, put_head(head, is_ping ? kind_ping : kind_pong, body.size()));
+        engine::append_bytes(out, head);
+        engine::append_bytes(out, body);
+        ++control_frames;
+        return true;
+    }
+    decoded decode_head(const std::byte* at, std::size_t available,
+                        engine::frame_head& head) noexcept override
+    {
+        if (available < size_of_head)
+            return decoded::incomplete;
+        const auto kind = std::to_integer<std::uint8_t>(at[0]);
+        const bool control = kind >= kind_ping && kind <= kind_empty;
+        if (!control && (kind & 0xf0) != kind_frame)
+            return decoded::no_frame;
+        std::uint32_t bytes = 0;
+        std::memcpy(&bytes, at + 1, 4);
+        decode_mask_ = static_cast<std::byte>(bytes + 0x5a);
+        control_kind_ = kind;
+        head = {static_cast<std::uint8_t>(control ? 0 : kind & 0x0f), control, size_of_head, bytes};
+        return decoded::head;
+    }
+    void decode_body(std::span<std::byte> body) noexcept override { mask(body, decode_mask_); }
+    engine::traffic_command decode_control(std::span<const std::byte> body) noexcept override
+    {
+        return control_kind_ == kind_empty ? engine::traffic_command{}
+                                           : engine::parse_traffic_command(body);
+    }
+
+    int control_frames = 0; ///< encoded so far
+
+private:
+    static std::byte put_head(std::byte* out, std::uint8_t kind, std::uint64_t body_bytes) noexcept
+    {
+        const auto bytes = static_cast<std::uint32_t>(body_bytes);
+        out[0] = static_cast<std::byte>(kind);
+        std::memcpy(out + 1, &bytes, 4);
+        return static_cast<std::byte>(bytes + 0x5a);
+    }
+    static void mask(std::span<std::byte> body, std::byte with) noexcept
+    {
+        for (std::byte& each : body)
+            each ^= with;
+    }
+
+    std::byte encode_mask_{};
+    std::byte decode_mask_{};
+    std::uint8_t control_kind_ = 0;
+};
+
+/// The wires that the tests go through.
+enum class wire_kind { zmtp3, zmtp2, zmtp1, toy_cipher, toy_codec, toy_both };
+
+inline constexpr wire_kind all_wires[] = {wire_kind::zmtp3,     wire_kind::zmtp2,
+                                          wire_kind::zmtp1,     wire_kind::toy_cipher,
+                                          wire_kind::toy_codec, wire_kind::toy_both};
+
+/// One end of a connection; each has a wire of its own.
+inline engine::wire make_wire(wire_kind kind)
+{
+    engine::wire how;
+    if (kind == wire_kind::zmtp2)
+        how.codec = engine::zmtp2_codec();
+    if (kind == wire_kind::zmtp1)
+        how.codec = engine::zmtp1_codec();
+    if (kind == wire_kind::toy_codec || kind == wire_kind::toy_both)
+        how.codec = std::make_shared<toy_codec>();
+    if (kind == wire_kind::toy_cipher || kind == wire_kind::toy_both)
+        how.cipher = std::make_shared<toy_cipher>();
+    return how;
+}
+
+/// Does the wire carry commands?
+inline bool has_commands(wire_kind kind) noexcept
+{
+    return kind != wire_kind::zmtp1 && kind != wire_kind::zmtp2;
+}
+
+inline std::ostream& operator<<(std::ostream& out, wire_kind kind)
+{
+    constexpr const char* names[] = {"zmtp3",      "zmtp2",     "zmtp1",
+                                     "toy_cipher", "toy_codec", "toy_both"};
+    return out << names[static_cast<int>(kind)];
+}
+
+} // namespace zlink::test

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/wire/wire.hpp"
+
+#include "engine/bytes.hpp"
+#include "engine/codec/zmtp3.hpp"
+
+#include <cstring>
+#include <new>
+
+namespace zlink::engine {
+namespace {
+
+// A changed body of this size or more gets a block of its own, so that the batch need not move it
+// when it grows.
+constexpr std::size_t block_bytes = 2 * 1024;
+
+bool encode_control(const wire& how, std::vector<std::byte>& out, std::uint8_t flags,
+                    std::span<const std::byte> body)
+{
+    if ((flags & zmtp3::flag_command) == 0)
+        return false;
+    const traffic_command command = parse_traffic_command(body);
+    if (command.kind != traffic_command_kind::ping && command.kind != traffic_command_kind::pong)
+        return false;
+    return how.codec->encode_control(out, command);
+}
+
+} // namespace
+
+std::shared_ptr<frame_codec> codec_for(const remote_peer& remote) noexcept
+{
+    return remote.major >= 3 ? zmtp3_codec() : remote.major == 2 ? zmtp2_codec() : zmtp1_codec();
+}
+
+void frame_encoder::put_frame(std::uint8_t flags, std::span<const std::byte> body,
+                              base::buffer* owner)
+{
+    frame_codec& codec = *wire_.codec;
+    frame_cipher* const cipher = wire_.cipher.get();
+    flags &= zmtp3::flag_more | zmtp3::flag_command;
+    if (failed_ || ((flags & zmtp3::flag_command) != 0 && !codec.carries_commands()))
+        return;
+    const std::size_t bytes = cipher ? cipher->sealed_bytes(body.size()) : body.size();
+    std::byte head[frame_codec::max_head_bytes];
+    out_.append(std::span(
+        head, codec.encode_head(head, cipher ? cipher->outer_flags(flags) : flags, bytes)));
+    if (!cipher && !codec.changes_bodies())
+        return out_.append_body(body, owner);
+    base::buffer_ref block;
+    std::span<std::byte> out;
+    if (bytes < block_bytes) {
+        out = out_.extend(bytes);
+    } else {
+        block = base::buffer_ref(base::allocate_buffer(bytes));
+        if (!block)
+            throw std::bad_alloc();
+        out = {block->data, bytes};
+    }
+    if (cipher)
+        failed_ = !cipher->seal(flags, body, out);
+    else if (!body.empty()) // memcpy must not see null
+        std::memcpy(out.data(), body.data(), body.size());
+    if (failed_)
+        return;
+    codec.encode_body(out);
+    if (block)
+        out_.append_block(std::move(block), bytes);
+}
+
+void frame_encoder::put_own(std::span<const std::byte> frames)
+{
+    std::vector<std::byte> control;
+    zmtp3::for_each_frame(frames, [&](std::uint8_t flags, std::span<const std::byte> body) {
+        control.clear();
+        if (encode_control(wire_, control, flags, body))
+            out_.append(control);
+        else
+            put_frame(flags, body, nullptr);
+    });
+}
+
+void append_message_frame(std::vector<std::byte>& frames, std::span<const std::byte> body)
+{
+    std::byte header[zmtp3::max_header_bytes];
+    append_bytes(frames, std::span(header, zmtp3::encode_header(header, 0, body.size())));
+    append_bytes(frames, body);
+}
+
+std::size_t bytes_on_wire(const wire& how, std::span<const std::byte> frame)
+{
+    std::size_t total = 0;
+    zmtp3::for_each_frame(frame, [&](std::uint8_t flags, std::span<const std::byte> body) {
+        std::vector<std::byte> control;
+        if (encode_control(how, control, flags, body)) {
+            total += control.size();
+            return;
+        }
+        if ((flags & zmtp3::flag_command) != 0 && !how.codec->carries_commands())
+            return;
+        const std::size_t bytes = how.cipher ? how.cipher->sealed_bytes(body.size()) : body.size();
+        total += how.codec->head_bytes(bytes) + bytes;
+    });
+    return total;
+}
+
+} // namespace zlink::engine
