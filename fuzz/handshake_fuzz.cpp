@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/codec/zmtp3.hpp"
 #include "engine/handshake.hpp"
 #include "fuzz_check.hpp"
 

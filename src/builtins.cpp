@@ -1,20 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builtins.hpp"
 
+#include "engine/mechanisms/null.hpp"
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"
 #include "transport/udp/udp.hpp"
 
 #include <array>
+#include <memory>
 #include <zmq.h>
 
 namespace zlink {
 namespace {
 
-constexpr std::array<const transport::scheme*, 2> schemes{&transport::tcp, &transport::ipc};
+constexpr std::array transports{
+    core::transport_row{&transport::tcp},
+    core::transport_row{&transport::ipc},
+};
 
 constexpr std::array<const transport::datagram_scheme*, 1> datagram_schemes{&transport::udp};
+
+std::unique_ptr<engine::mechanism> make_null(const core::socket_options&)
+{
+    return std::make_unique<engine::null_mechanism>();
+}
+
+constexpr std::array mechanisms{
+    core::mechanism_row{ZMQ_NULL, make_null},
+};
 
 constexpr std::array patterns{
     core::pattern_row{ZMQ_PAIR, sockets::make_pair},
@@ -40,7 +54,7 @@ constexpr std::array patterns{
     core::pattern_row{ZMQ_CHANNEL, sockets::make_channel, true},
 };
 
-constexpr core::builtins parts{schemes, patterns, datagram_schemes};
+constexpr core::builtins parts{transports, mechanisms, patterns, datagram_schemes};
 
 } // namespace
 

@@ -28,7 +28,6 @@ public:
         writes.push_back(taken);
         return {taken, 0};
     }
-    std::size_t packet_bytes() const noexcept override { return packet; }
 
     std::vector<std::size_t> writes;
     std::size_t room = SIZE_MAX;
@@ -74,7 +73,7 @@ protected:
         if (!base::has_heavy_fence())
             GTEST_SKIP() << "without membarrier() the I/O thread makes the batches";
         sender_.set_other_end(peer_);
-        outbound_.attach(stream_, {});
+        outbound_.attach(stream_, {}, {}, {}, stream_.packet);
         outbound_.drain();
     }
     void begin_duty()

@@ -41,11 +41,11 @@ std::string context::name_prefix() const
     return options_.threads.name_prefix;
 }
 
-const transport::scheme* context::find_scheme(std::string_view name) const noexcept
+const transport_row* context::find_transport(std::string_view scheme) const noexcept
 {
-    for (const transport::scheme* scheme : parts_.schemes)
-        if (scheme->name == name)
-            return scheme;
+    for (const transport_row& row : parts_.transports)
+        if (row.scheme->name == scheme)
+            return &row;
     return nullptr;
 }
 

@@ -5,8 +5,10 @@
 #include "base/waiter.hpp"
 #include "core/context_options.hpp"
 #include "core/inproc.hpp"
+#include "core/mechanism_row.hpp"
 #include "core/pattern.hpp"
 #include "core/socket.hpp"
+#include "core/transport_row.hpp"
 #include "runtime/io_thread.hpp"
 #include "transport/datagram.hpp"
 #include "transport/scheme.hpp"
@@ -22,7 +24,8 @@ namespace zlink::core {
 
 /// What is compiled in; made by the composition root.
 struct builtins {
-    std::span<const transport::scheme* const> schemes;
+    std::span<const transport_row> transports;
+    std::span<const mechanism_row> mechanisms; ///< NULL is the first
     std::span<const pattern_row> patterns;
     std::span<const transport::datagram_scheme* const> datagram_schemes;
 };
@@ -56,7 +59,8 @@ public:
     int terminate();
 
     // for sockets
-    const transport::scheme* find_scheme(std::string_view name) const noexcept;
+    const transport_row* find_transport(std::string_view scheme) const noexcept;
+    std::span<const mechanism_row> mechanisms() const noexcept { return parts_.mechanisms; }
     const transport::datagram_scheme* find_datagram_scheme(std::string_view name) const noexcept;
     runtime::io_thread* choose_thread(std::uint64_t affinity) noexcept
     {

@@ -10,9 +10,10 @@
 
 namespace zlink::core {
 
-dialer::dialer(boost::asio::io_context& io, const transport::scheme& scheme, std::string address,
+dialer::dialer(boost::asio::io_context& io, const transport_row& transport,
+               std::shared_ptr<transport::connect_endpoint> endpoint,
                std::shared_ptr<const socket_options> options)
-    : io_(io), scheme_(scheme), address_(std::move(address)), options_(std::move(options))
+    : io_(io), transport_(transport), endpoint_(std::move(endpoint)), options_(std::move(options))
 {}
 
 void dialer::start(connected_handler connected, event_handler happened)
@@ -26,17 +27,16 @@ void dialer::attempt()
 {
     using step = transport::connect_handler::step;
     const auto self = shared_from_this();
-    attempt_ = scheme_.connect(
-        io_, address_, options_->transport,
-        {[self](const transport::error_code& error, std::unique_ptr<transport::stream> stream) {
-             self->attempted(error, std::move(stream));
-         },
-         [self](step what, int value) {
-             if (what == step::delayed)
-                 return self->tell(ZMQ_EVENT_CONNECT_DELAYED, value);
-             self->tell_closed();
-             self->closed_descriptor_ = value;
-         }});
+    attempt_ = endpoint_->connect(io_, {[self](const transport::error_code& error,
+                                               std::unique_ptr<transport::stream> stream) {
+                                            self->attempted(error, std::move(stream));
+                                        },
+                                        [self](step what, int value) {
+                                            if (what == step::delayed)
+                                                return self->tell(ZMQ_EVENT_CONNECT_DELAYED, value);
+                                            self->tell_closed();
+                                            self->closed_descriptor_ = value;
+                                        }});
 }
 
 void dialer::attempted(const transport::error_code& error,
@@ -45,15 +45,31 @@ void dialer::attempted(const transport::error_code& error,
     attempt_.reset();
     if (!connected_)
         return;
-    if (!error) {
-        interval_ms_ = 0;
-        tell_closed();
-    } else if (retries_after(error)) {
-        retry();
-        return;
-    }
+    if (error)
+        return failed(error);
     const connected_handler connected = connected_; // stop() may come from within
-    connected(error ? nullptr : std::move(stream));
+    connected(std::move(stream));
+}
+
+void dialer::failed(const transport::error_code& error)
+{
+    if (retries_after(error))
+        return retry();
+    const connected_handler connected = connected_;
+    connected(nullptr);
+}
+
+void dialer::reached()
+{
+    interval_ms_ = 0;
+    tell_closed();
+}
+
+void dialer::unreached(const transport::error_code& error, int descriptor)
+{
+    tell_closed();
+    closed_descriptor_ = descriptor;
+    failed(error);
 }
 
 bool dialer::retries_after(const transport::error_code& error) const noexcept

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/options.hpp"
+#include "core/transport_row.hpp"
 #include "transport/scheme.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -22,13 +23,23 @@ public:
     /// Told of ZMQ_EVENT_CONNECT_DELAYED, _CLOSED and _CONNECT_RETRIED with their values.
     using event_handler = std::function<void(std::uint64_t event, int value)>;
 
-    dialer(boost::asio::io_context& io, const transport::scheme& scheme, std::string address,
+    dialer(boost::asio::io_context& io, const transport_row& transport,
+           std::shared_ptr<transport::connect_endpoint> endpoint,
            std::shared_ptr<const socket_options> options);
 
-    /// `connected` is called with each connection made; then nothing more happens until retry().
+    const transport_row& transport() const noexcept { return transport_; }
+    transport::connect_endpoint& endpoint() const noexcept { return *endpoint_; }
+
+    /// `connected` is called with each connection made; then nothing more happens until retry(),
+    /// once reached() or unreached() has been called: only its upgrades may lead to the peer.
     /// With null: there is none, and no other try will be made. The last ZMQ_EVENT_CLOSED is told
     /// after that, by stop(): who hears it may connect again.
     void start(connected_handler connected, event_handler happened);
+    /// The connection leads to the peer.
+    void reached();
+    /// It does not, for this reason, and its descriptor was closed: retries, or calls `connected`
+    /// with null, as if it had not been made.
+    void unreached(const transport::error_code& error, int descriptor);
     /// Do the options want another try after a connection was lost, or could not be used?
     bool retries_after_loss(bool handshake_failed) const noexcept;
     /// Tries again after the reconnect interval. Only where the options want another try.
@@ -37,6 +48,7 @@ public:
 
 private:
     void attempt();
+    void failed(const transport::error_code& error);
     void attempted(const transport::error_code& error, std::unique_ptr<transport::stream> stream);
     bool retries_after(const transport::error_code& error) const noexcept;
     int next_interval_ms();
@@ -49,8 +61,8 @@ private:
     void tell_closed();
 
     boost::asio::io_context& io_;
-    const transport::scheme& scheme_;
-    const std::string address_;
+    const transport_row& transport_;
+    const std::shared_ptr<transport::connect_endpoint> endpoint_;
     const std::shared_ptr<const socket_options> options_;
     std::unique_ptr<boost::asio::steady_timer> timer_; ///< once it has tried again
     std::shared_ptr<transport::connect_attempt> attempt_;

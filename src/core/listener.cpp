@@ -26,11 +26,15 @@ constexpr std::size_t fewest_sessions = 16;
 
 listener::listener(runtime::io_pool& pool, runtime::io_thread& thread,
                    std::shared_ptr<socket_link> link, std::shared_ptr<const socket_options> options,
+                   const transport_row& transport,
+                   std::shared_ptr<const transport::bind_endpoint> address,
                    std::unique_ptr<transport::acceptor> acceptor)
     : pool_(pool),
       thread_(thread),
       link_(std::move(link)),
       options_(std::move(options)),
+      transport_(transport),
+      address_(std::move(address)),
       acceptor_(std::move(acceptor)),
       endpoint_(acceptor_->endpoint())
 {
@@ -112,7 +116,8 @@ void listener::accept_soon()
 
 void listener::begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream)
 {
-    auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, std::move(stream));
+    auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, transport_,
+                                           *address_, std::move(stream));
     if (sessions_.size() >= sessions_until_look_) {
         std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
         sessions_until_look_ = std::max(fewest_sessions, 2 * sessions_.size());

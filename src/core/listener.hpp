@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/session.hpp"
+#include "core/transport_row.hpp"
 #include "runtime/io_thread.hpp"
 #include "transport/scheme.hpp"
 
@@ -19,7 +20,8 @@ namespace zlink::core {
 class listener final : public runtime::resident, public std::enable_shared_from_this<listener> {
 public:
     listener(runtime::io_pool& pool, runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-             std::shared_ptr<const socket_options> options,
+             std::shared_ptr<const socket_options> options, const transport_row& transport,
+             std::shared_ptr<const transport::bind_endpoint> address,
              std::unique_ptr<transport::acceptor> acceptor);
 
     const std::string& endpoint() const noexcept { return endpoint_; }
@@ -45,6 +47,8 @@ private:
     runtime::io_thread& thread_;
     std::shared_ptr<socket_link> link_;
     const std::shared_ptr<const socket_options> options_;
+    const transport_row& transport_;
+    const std::shared_ptr<const transport::bind_endpoint> address_;
     std::unique_ptr<transport::acceptor> acceptor_;
     const shared_text endpoint_;
     std::optional<boost::asio::steady_timer> pause_;

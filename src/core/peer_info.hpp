@@ -9,7 +9,7 @@ namespace zlink::engine {
 struct remote_peer;
 }
 namespace zlink::transport {
-class stream;
+struct stream_info;
 }
 
 namespace zlink::core {
@@ -25,6 +25,7 @@ struct peer_info {
 
 /// The peer at the other end of a connection, as the handshake has told. Its properties are those
 /// it has announced, and what can be said of the connection.
-peer_info describe_peer(const engine::remote_peer& remote, const transport::stream& connection);
+peer_info describe_peer(const engine::remote_peer& remote,
+                        const transport::stream_info& connection);
 
 } // namespace zlink::core

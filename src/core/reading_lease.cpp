@@ -53,7 +53,7 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
     else if (!in_->reads_outside())
         in_->withdraw_memory();
     // Input that there is no room for must not end a sleep; the next call looks again.
-    const int awaited = end == read_end::full ? -1 : from_->descriptor();
+    const int awaited = end == read_end::full ? -1 : direct_->descriptor;
     return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
              in_->reads_outside(), body, direct_->wait.sleeps()},
             ended};
@@ -123,7 +123,7 @@ reading_lease::read_end reading_lease::read_directly() noexcept
         const std::uint64_t complete = in_->messages() - complete_before;
         direct_->wait.note(complete, result.bytes, complete > 1 || in_->in_message(),
                            base::steady_clock::now);
-        if (result.bytes < offered && left.commands.empty()) {
+        if (result.bytes < offered && !result.more && left.commands.empty()) {
             end = read_end::dry;
             break;
         }
@@ -180,7 +180,9 @@ void reading_lease::offer(engine::decoder& in, transport::stream& from)
 bool reading_lease::lend(engine::decoder& in, transport::stream& from)
 {
     prepare();
-    if (from.lend() < 0)
+    transport::direct_input* const input = from.direct();
+    direct_->descriptor = input ? input->lend() : -1;
+    if (direct_->descriptor < 0)
         return false;
     stream_lent_ = true;
     hand_over(in, from, reader::lent);
@@ -218,7 +220,7 @@ void reading_lease::take_back()
     if (std::exchange(watching_, false))
         direct_->timer.cancel();
     if (std::exchange(stream_lent_, false))
-        from_->reclaim(); // if that fails, the next operation on the stream will
+        from_->direct()->reclaim(); // if that fails, the next operation on the stream will
 }
 
 void reading_lease::stop()

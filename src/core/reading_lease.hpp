@@ -108,6 +108,7 @@ private:
         stream_wait wait;
         // of whoever reads
         left_over left;
+        int descriptor = -1; ///< to wait for, while the stream is lent
         // the I/O thread
         boost::asio::steady_timer timer;
     };

@@ -28,7 +28,7 @@ std::string frame_bytes(std::uint8_t flags, const std::string& body)
 
 /// Gives one piece of input with each read, as far as there is room for it; then there is nothing
 /// more now, or for ever.
-class scripted_stream final : public transport::stream_for_tests {
+class scripted_stream final : public transport::stream_for_tests, public transport::direct_input {
 public:
     transport::io_result read_some(const iovec* buffers, int count) noexcept override
     {
@@ -46,17 +46,18 @@ public:
             input.pop_front();
         return {moved, 0};
     }
+    transport::direct_input* direct() noexcept override { return this; }
     int lend() noexcept override
     {
         is_lent = true;
-        return descriptor();
+        return descriptor;
     }
     bool reclaim() noexcept override
     {
         is_lent = false;
         return true;
     }
-    int descriptor() const noexcept override { return 77; }
+    static constexpr int descriptor = 77;
 
     std::deque<std::string> input;
     bool ended = false;

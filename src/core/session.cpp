@@ -2,6 +2,7 @@
 #include "core/session.hpp"
 
 #include "core/conflation.hpp"
+#include "core/mechanism_row.hpp"
 #include "core/notices.hpp"
 #include "engine/bytes.hpp"
 #include "engine/socket_types.hpp"
@@ -61,23 +62,25 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
+                 const transport_row& transport, const transport::bind_endpoint& address,
                  std::unique_ptr<transport::stream> accepted)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), true)
 {
     stream_ = std::move(accepted);
+    prepare_opening(transport, address.make_upgrades());
 }
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
-                 const transport::scheme& scheme, std::string address)
+                 const transport_row& transport,
+                 std::shared_ptr<transport::connect_endpoint> address)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), false)
 {
-    if (scheme.first_hop)
-        if (std::string hop = scheme.first_hop(options_->transport); !hop.empty())
-            told_endpoint_ = std::move(hop);
+    if (std::string hop = address->first_hop(); !hop.empty())
+        told_endpoint_ = std::move(hop);
     if (told_endpoint_.empty())
         told_endpoint_ = endpoint_;
-    dialer_ = std::make_shared<dialer>(io_, scheme, std::move(address), options_);
+    dialer_ = std::make_shared<dialer>(io_, transport, std::move(address), options_);
 }
 
 session::~session() = default;
@@ -147,13 +150,15 @@ void session::begin()
     if (finished_)
         return;
     if (!dialer_)
-        return begin_handshake(std::move(stream_));
+        return begin_opening();
     dialer_->start(
         [self = shared_from_this()](std::unique_ptr<transport::stream> stream) {
-            if (stream)
-                self->begin_handshake(std::move(stream));
-            else
-                self->give_up();
+            if (!stream)
+                return self->give_up();
+            const dialer& made_by = *self->dialer_;
+            self->stream_ = std::move(stream);
+            self->prepare_opening(made_by.transport(), made_by.endpoint().make_upgrades());
+            self->begin_opening();
         },
         [self = shared_from_this()](std::uint64_t event, int value) {
             self->report(event, value);
@@ -168,45 +173,71 @@ void session::report(std::uint64_t event, int value)
     if (!link_ || !link_->events.active())
         return;
     using side = monitor_event::side;
-    if (stream_ && !ends_)
-        ends_ = std::make_unique<end_texts>(stream_->local_endpoint(), stream_->remote_endpoint());
-    const end_texts& ends = ends_ ? *ends_ : end_texts{};
+    const transport::stream_info& known = stream_ ? facts() : transport::stream_info{};
     const auto number = monitor_event::number(value);
     if (was_accepted_)
-        link_->events.emit({event, number, side::bound, endpoint_, ends.far});
+        link_->events.emit({event, number, side::bound, endpoint_, known.remote_endpoint});
     else
-        link_->events.emit({event, number, side::connected, ends.near, told_endpoint_});
+        link_->events.emit({event, number, side::connected, known.local_endpoint, told_endpoint_});
 }
 
-// --- handshake ---------------------------------------------------------------------------------
-
-void session::begin_handshake(std::unique_ptr<transport::stream> stream)
+const transport::stream_info& session::facts()
 {
-    stream_ = std::move(stream);
-    report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, stream_->descriptor());
+    if (!facts_)
+        facts_ = std::make_unique<const transport::stream_info>(stream_->info());
+    return *facts_;
+}
+
+// --- opening -----------------------------------------------------------------------------------
+
+void session::prepare_opening(const transport_row& transport, transport::upgrades upgrades)
+{
+    if (is_raw() && upgrades.empty())
+        return;
+    std::unique_ptr<engine::handshake> handshake;
+    if (!is_raw())
+        handshake = std::make_unique<engine::handshake>(
+            local_peer(*options_), choose_mechanism(link_->mechanisms, *options_).make(*options_),
+            transport.make_codec ? transport.make_codec() : nullptr);
+    opening_ = std::make_shared<opening>(io_, stream_, std::move(upgrades), std::move(handshake));
+}
+
+void session::begin_opening()
+{
     input_wait_.forget();
     room_wait_.forget();
     in_traffic_ = false;
     cut_off_ = false;
-    if (is_raw())
-        return begin_traffic({}, {}, {});
-    handshake_ = std::make_shared<stream_handshake>(io_, *stream_, local_peer(*options_));
-    handshake_->start(
+    if (!opening_) {
+        reached();
+        return begin_traffic({.kind = opening::end_kind::succeeded});
+    }
+    opening_->start(
         closing_ ? 0 : options_->handshake_interval_ms,
-        [self = shared_from_this()](const stream_handshake::ending& how) {
-            self->end_handshake(how);
-        },
-        was_accepted_ ? stream_handshake::first_look::read : stream_handshake::first_look::none);
+        {[self = shared_from_this()](const opening::ending& how) { self->end_opening(how); },
+         [this] { reached(); }},
+        was_accepted_ ? opening::first_look::read : opening::first_look::none);
 }
 
-void session::end_handshake(const stream_handshake::ending& how)
+// The connection leads to the peer.
+void session::reached()
+{
+    descriptor_ = facts().descriptor;
+    if (dialer_)
+        dialer_->reached();
+    report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, descriptor_);
+}
+
+void session::end_opening(const opening::ending& how)
 {
     switch (how.kind) {
-    case stream_handshake::end_kind::broken:
+    case opening::end_kind::unreached:
+        return unreached(how.error);
+    case opening::end_kind::broken:
         if (!closing_)
             report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, how.error);
         return lost(loss::connection);
-    case stream_handshake::end_kind::refused:
+    case opening::end_kind::refused:
         if (closing_)
             return lost(loss::protocol);
         if (const auto code = engine::protocol_error_code(how.refusal); code != 0)
@@ -214,36 +245,58 @@ void session::end_handshake(const stream_handshake::ending& how)
         if (const auto code = engine::status_code(how.reason); code != 0)
             report(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, static_cast<int>(code));
         return lost(loss::protocol);
-    case stream_handshake::end_kind::succeeded:
+    case opening::end_kind::succeeded:
         break;
     }
-    handshake_.reset();
-    begin_traffic(how.remote, how.unsent, how.rest);
+    opening_.reset();
+    begin_traffic(how);
 }
 
-void session::stop_handshake() noexcept
+// As if no connection had been made.
+void session::unreached(int error)
 {
-    if (handshake_)
-        std::exchange(handshake_, nullptr)->stop();
+    stop_opening();
+    const int descriptor = stream_->info().descriptor;
+    stream_->close();
+    stream_.reset();
+    dialer_->unreached({error, boost::system::system_category()}, descriptor);
 }
 
-// The connection is there, and the peer is known as far as it will be. `unsent` goes out first,
-// `rest` has come in already.
-void session::begin_traffic(const engine::remote_peer& remote, std::span<const std::byte> unsent,
-                            std::span<const std::byte> rest)
+void session::stop_opening() noexcept
 {
+    if (opening_)
+        std::exchange(opening_, nullptr)->stop();
+}
+
+// Nobody wants it to lead to the peer any more.
+void session::close_unreached()
+{
+    if (!is_reaching())
+        return;
+    stop_opening();
+    const int descriptor = stream_->info().descriptor;
+    stream_->close();
+    stream_.reset();
+    report(ZMQ_EVENT_CLOSED, descriptor);
+}
+
+// The connection is there, and the peer is known as far as it will be.
+void session::begin_traffic(const opening::ending& how)
+{
+    const engine::remote_peer& remote = how.remote;
+    const transport::stream_info& known = facts();
     const bool is_new = !channels_;
     if (is_new) {
         make_pipe();
         if (was_accepted_)
-            socket_end_->far_end = stream_->remote_endpoint();
+            socket_end_->far_end = known.remote_endpoint;
     }
-    socket_end_->set_peer(describe_peer(remote, *stream_));
+    socket_end_->set_peer(describe_peer(remote, known));
     in_traffic_ = true;
-    const engine::wire how = make_wire(remote);
-    in_.begin(how, socket_end_, *this);
+    const engine::wire wire = make_wire(how);
+    in_.begin(wire, socket_end_, *this);
     bool announced = true;
-    attach_outbound(unsent, how, remote, [&] {
+    attach_outbound(how, wire, known.packet_bytes, [&] {
         announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
                                                : pipe_end::identified);
     });
@@ -253,6 +306,8 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     // of.
     if (remote.major >= 3)
         report(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
+    if (!link_->events.active())
+        facts_.reset(); // an idle connection keeps little
     if (notifies_connect(*options_))
         in_.tell({}); // not before it can know whom it comes from
     heartbeat_.begin();
@@ -269,35 +324,38 @@ void session::begin_traffic(const engine::remote_peer& remote, std::span<const s
     // A subscriber of this age chooses by itself.
     if (remote.unversioned && takes_subscriptions(options_->type))
         in_.subscribe_to_all();
-    if (feed(rest) && in_traffic_) // more may be there already, but rarely is
+    if (feed(how.rest) && in_traffic_) // more may be there already, but rarely is
         wait(transport::direction::read);
 }
 
-engine::wire session::make_wire(const engine::remote_peer& remote) const
+engine::wire session::make_wire(const opening::ending& how) const
 {
-    engine::wire how;
-    how.is_plain_bytes = is_raw();
-    if (!how.is_plain_bytes)
-        how.codec = engine::codec_for(remote);
-    return how;
+    engine::wire wire;
+    wire.is_plain_bytes = is_raw();
+    wire.cipher = how.cipher;
+    if (!is_raw())
+        wire.codec = how.codec ? how.codec : engine::codec_for(how.remote);
+    return wire;
 }
 
-void session::attach_outbound(std::span<const std::byte> first, engine::wire how,
-                              const engine::remote_peer& remote,
-                              const std::function<void()>& announce)
+void session::attach_outbound(const opening::ending& how, engine::wire wire,
+                              std::size_t packet_bytes, const std::function<void()>& announce)
 {
-    std::vector<std::byte> opening;
+    std::vector<std::byte> first; // frames
     if (const auto hello = hello_message(*options_); !hello.empty() && !is_raw())
-        engine::append_message_frame(opening, engine::as_bytes(hello));
-    if (sends_subscriptions(options_->type) && link_->subscriptions) {
-        relay_.begin(opening, *link_->subscriptions, options_->type, remote, *socket_end_,
-                     announce);
-        how.filter = &relay_;
-        how.batches = false;
-        return out_->attach(*stream_, first, std::move(how), opening);
+        engine::append_message_frame(first, engine::as_bytes(hello));
+    const bool subscribes = sends_subscriptions(options_->type) && link_->subscriptions;
+    if (subscribes) {
+        if (!relay_)
+            relay_ = std::make_unique<subscription_relay>();
+        relay_->begin(first, *link_->subscriptions, options_->type, how.remote, *socket_end_,
+                      announce);
+        wire.filter = relay_.get();
+        wire.batches = false;
     }
-    out_->attach(*stream_, first, std::move(how), opening);
-    announce();
+    out_->attach(*stream_, how.unsent, std::move(wire), first, packet_bytes);
+    if (!subscribes)
+        announce();
 }
 
 // Bytes that have come already. False if that was the end of the connection.
@@ -460,6 +518,8 @@ pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
         thread->wrote_batch(burst::clock::now());
     if (passed.begins_duty)
         batch(*thread);
+    if (passed.unfinished)
+        ask(request::drain);
     return {passed.bytes, passed.begins_duty, passed.wake_producer};
 }
 
@@ -631,7 +691,7 @@ void session::read()
         in_.pass_on();
         if (error != engine::inbound_error::none)
             return lost(loss_by(error));
-        if (result.bytes < offered) {
+        if (result.bytes < offered && !result.more) {
             heartbeat_.caught_up();
             return wait(transport::direction::read);
         }
@@ -786,7 +846,7 @@ void session::lost(loss why)
     const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
     // An endpoint will never do after a protocol error.
     const bool again = !ends && why == loss::connection && may_reconnect_ &&
-                       dialer_->retries_after_loss(handshake_ != nullptr);
+                       dialer_->retries_after_loss(opening_ != nullptr);
     // The pipe lives with the connection; the next one gets a new pipe.
     const bool leaves_pipe = again && options_->immediate && channels_;
     // Without another connection, what waits for one has nowhere to go.
@@ -805,11 +865,11 @@ void session::lost(loss why)
     if (!again)
         leave_endpoint(why == loss::connection);
     if (!closing_)
-        report(ZMQ_EVENT_DISCONNECTED, stream_->descriptor());
-    ends_.reset();
+        report(ZMQ_EVENT_DISCONNECTED, descriptor_);
+    facts_.reset();
     stream_->close();
     stream_.reset();
-    stop_handshake();
+    stop_opening();
     heartbeat_.stop();
     input_wait_.forget();
     room_wait_.forget();
@@ -872,8 +932,9 @@ void session::stop_if_disconnected() noexcept
 void session::stop_reconnecting()
 {
     may_reconnect_ = false;
-    if (finished_ || stream_)
+    if (finished_ || (stream_ && !is_reaching()))
         return;
+    close_unreached();
     dialer_->stop();
     give_up();
 }
@@ -899,8 +960,8 @@ void session::begin_close(int linger_ms)
     if (finished_)
         return;
     if (linger_ms > 0) {
-        if (handshake_)
-            handshake_->lift_time_limit();
+        if (opening_)
+            opening_->lift_time_limit();
         linger_timer_ =
             std::make_unique<boost::asio::steady_timer>(io_, std::chrono::milliseconds(linger_ms));
         linger_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
@@ -947,13 +1008,14 @@ void session::finish()
     delivery_.stop();
     if (out_)
         out_->detach();
+    close_unreached();
     if (stream_) {
         if (in_traffic_)
             stream_->shutdown();
         stream_->close();
         stream_.reset();
     }
-    stop_handshake();
+    stop_opening();
     input_wait_.forget();
     room_wait_.forget();
     in_traffic_ = false;

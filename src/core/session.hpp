@@ -6,12 +6,13 @@
 #include "core/dialer.hpp"
 #include "core/heartbeat_timer.hpp"
 #include "core/incoming.hpp"
+#include "core/opening.hpp"
 #include "core/pipe.hpp"
 #include "core/reading_lease.hpp"
 #include "core/shared_text.hpp"
 #include "core/socket_link.hpp"
-#include "core/stream_handshake.hpp"
 #include "core/subscription_relay.hpp"
+#include "core/transport_row.hpp"
 #include "core/write_pace.hpp"
 #include "engine/outbound.hpp"
 #include "engine/peer.hpp"
@@ -46,11 +47,12 @@ public:
     /// For a connection that was accepted.
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
+            const transport_row& transport, const transport::bind_endpoint& address,
             std::unique_ptr<transport::stream> accepted);
     /// For a connection to be made.
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
-            const transport::scheme& scheme, std::string address);
+            const transport_row& transport, std::shared_ptr<transport::connect_endpoint> address);
     ~session() override;
 
     /// Creates the pipe before there is a connection (IMMEDIATE=0); before start().
@@ -142,16 +144,21 @@ private:
     };
 
     void begin();
-    void begin_handshake(std::unique_ptr<transport::stream> stream);
-    void end_handshake(const stream_handshake::ending& how);
-    void stop_handshake() noexcept;
-    void begin_traffic(const engine::remote_peer& remote, std::span<const std::byte> unsent,
-                       std::span<const std::byte> rest);
+    void begin_opening();
+    void prepare_opening(const transport_row& transport, transport::upgrades upgrades);
+    void reached();
+    void end_opening(const opening::ending& how);
+    void unreached(int error);
+    void close_unreached();
+    void stop_opening() noexcept;
+    /// Is there no connection to the peer yet, but one that may lead there?
+    bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
+    void begin_traffic(const opening::ending& how);
     bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
     bool feed(std::span<const std::byte> bytes);
-    engine::wire make_wire(const engine::remote_peer& remote) const;
-    void attach_outbound(std::span<const std::byte> first, engine::wire how,
-                         const engine::remote_peer& remote, const std::function<void()>& announce);
+    engine::wire make_wire(const opening::ending& how) const;
+    void attach_outbound(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
+                         const std::function<void()>& announce);
 
     void beat(engine::heartbeat::action what);
     void send_ping();
@@ -179,6 +186,7 @@ private:
     void lost(loss why);
     void refuse();
     void report(std::uint64_t event, int value);
+    const transport::stream_info& facts();
     void give_up();
     void leave_endpoint(bool was_lost) noexcept;
     engine::outbound& writer() const noexcept { return *writer_.load(std::memory_order_acquire); }
@@ -204,22 +212,19 @@ private:
     std::unique_ptr<engine::outbound> retired_out_;
     std::unique_ptr<engine::outbound> out_;
     std::atomic<engine::outbound*> writer_{nullptr}; ///< out_, for the socket's thread
-    subscription_relay relay_;                       ///< of a socket that subscribes
+    std::unique_ptr<subscription_relay> relay_;      ///< of a socket that subscribes
     incoming in_;
 
     // the connection
     std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
     const bool was_accepted_;
     std::unique_ptr<transport::stream> stream_;
-    struct end_texts {
-        std::string near;
-        std::string far;
-    };
-    std::unique_ptr<end_texts> ends_;             ///< endpoints of the connection, for a monitor
-    std::shared_ptr<stream_handshake> handshake_; ///< while it lasts
-    reading_lease reading_;                       ///< who uses in_ and reads from the stream
-    heartbeat_timer heartbeat_;                   ///< if this side or the peer wants heartbeats
+    std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
+    std::shared_ptr<opening> opening_;                    ///< while it lasts
+    reading_lease reading_;     ///< who uses in_ and reads from the stream
+    heartbeat_timer heartbeat_; ///< if this side or the peer wants heartbeats
     std::unique_ptr<engine::sending_progress> progress_; ///< while a PING is unanswered
+    int descriptor_ = -1;                                ///< of the stream
     bool in_traffic_ = false;
     bool cut_off_ = false; ///< writing has failed: read_rest() is to come
     pending_wait input_wait_;

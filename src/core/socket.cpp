@@ -38,8 +38,7 @@ constexpr std::size_t most_flushed = 64;
 } // namespace
 
 socket::socket(context& owner, const pattern_row& row,
-               std::shared_ptr<const socket_options> defaults,
-               std::shared_ptr<void> context_hold)
+               std::shared_ptr<const socket_options> defaults, std::shared_ptr<void> context_hold)
     : context_(owner),
       options_(std::move(defaults)),
       box_(std::make_shared<base::mailbox>()),
@@ -55,6 +54,7 @@ socket::socket(context& owner, const pattern_row& row,
         own.wire = pattern_->wire();
     }
     link_->box = box_;
+    link_->mechanisms = context_.mechanisms();
     link_->subscriptions = pattern_->subscriptions();
     link_->pace = std::make_shared<shared_pace>();
     link_->pace->fans_out = pattern_->fans_out();
@@ -574,8 +574,8 @@ bool socket::end_own_reading(pipe_end& pipe)
     forget_shortcuts();
     if (read_outside_ == &pipe)
         reclaim_memory();
-    return std::erase_if(lent_,
-                         [&](const lent_connection& lent) { return lent.pipe == &pipe; }) != 0;
+    return std::erase_if(lent_, [&](const lent_connection& lent) { return lent.pipe == &pipe; }) !=
+           0;
 }
 
 void socket::ignore_arrivals(pipe_end& pipe)
@@ -753,11 +753,8 @@ int socket::report_pipes()
                                 {},
                                 pipe->endpoint});
         else
-            link_->events.emit({ZMQ_EVENT_PIPES_STATS,
-                                lengths,
-                                monitor_event::side::bound,
-                                pipe->endpoint,
-                                pipe->far_end});
+            link_->events.emit({ZMQ_EVENT_PIPES_STATS, lengths, monitor_event::side::bound,
+                                pipe->endpoint, pipe->far_end});
     }
     return any ? 0 : EAGAIN;
 }
@@ -778,6 +775,11 @@ void socket::snapshot_options()
 {
     if (options_->wire != pattern_->wire())
         change_options().wire = pattern_->wire();
+}
+
+std::shared_ptr<const transport::options> socket::transport_options() const noexcept
+{
+    return {options_, &options_->transport};
 }
 
 int socket::bind_failed(std::string_view address, std::string_view endpoint, int error,
@@ -816,8 +818,8 @@ int socket::bind(std::string_view text)
         shared_text last{std::string(text)};
         bound_.push_back({last, nullptr}); // before the name is known: memory may run out
         try {
-            if (const int error =
-                    context_.inproc().bind(std::string(endpoint.address), {link_, options_.get()})) {
+            if (const int error = context_.inproc().bind(std::string(endpoint.address),
+                                                         {link_, options_.get()})) {
                 bound_.pop_back();
                 return error;
             }
@@ -829,21 +831,24 @@ int socket::bind(std::string_view text)
         process_mail();
         return 0;
     }
-    const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
-    if (!scheme)
+    const transport_row* const row = context_.find_transport(endpoint.scheme);
+    if (!row)
         return EPROTONOSUPPORT;
     runtime::io_thread* thread = context_.choose_thread(options_->affinity);
     if (!thread)
         return EMTHREAD;
     transport::error_code error;
-    auto acceptor = scheme->listen(thread->context(), endpoint.address, options_->transport, error);
+    std::unique_ptr<transport::acceptor> acceptor;
+    auto address = row->scheme->parse_bind(endpoint.address, transport_options(), error);
+    if (!error)
+        acceptor = address->listen(thread->context(), error);
     if (error)
-        return bind_failed(endpoint.address, scheme->known_unbound ? text : std::string_view(),
+        return bind_failed(endpoint.address, row->scheme->known_unbound ? text : std::string_view(),
                            error.value(), std::move(acceptor));
     snapshot_options();
     const int fd = acceptor->descriptor();
-    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, options_,
-                                                std::move(acceptor));
+    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, options_, *row,
+                                                std::move(address), std::move(acceptor));
     last_endpoint_ = listening->endpoint();
     bound_.push_back({last_endpoint_, listening});
     link_->events.emit({ZMQ_EVENT_LISTENING,
@@ -885,10 +890,12 @@ int socket::connect(std::string_view text)
         last_endpoint_ = given;
         return connect_inproc(endpoint.address, given);
     }
-    const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
-    if (!scheme)
+    const transport_row* const row = context_.find_transport(endpoint.scheme);
+    if (!row)
         return EPROTONOSUPPORT;
-    if (const auto error = scheme->check_connect(endpoint.address, options_->transport))
+    transport::error_code error;
+    auto address = row->scheme->parse_connect(endpoint.address, transport_options(), error);
+    if (error)
         return error.value();
     if (pattern_->connects_once() &&
         std::ranges::any_of(connected_, [&](const connected_endpoint& made) {
@@ -903,8 +910,8 @@ int socket::connect(std::string_view text)
         std::erase_if(connected_, [&](const connected_endpoint& made) {
             return made.endpoint == given && !made.connection;
         });
-    auto connection = std::make_shared<session>(*thread, link_, options_, given, *scheme,
-                                                std::string(endpoint.address));
+    auto connection =
+        std::make_shared<session>(*thread, link_, options_, given, *row, std::move(address));
     connected_.push_back({given, connection, {}});
     if (!options_->immediate) {
         auto pipe = connection->make_pipe();
@@ -982,14 +989,14 @@ int socket::end_endpoints(endpoint_role role, std::string_view text)
         found = role == endpoint_role::bound ? end_bound(text) || end_connected(text)
                                              : end_connected(text) || end_bound(text);
     } else {
-        const transport::scheme* scheme = context_.find_scheme(endpoint.scheme);
-        if (!scheme)
+        const transport_row* const row = context_.find_transport(endpoint.scheme);
+        if (!row)
             return EPROTONOSUPPORT;
         found = end_bound(text);
         found = end_connected(text) || found;
         if (!found && !(bound_.empty() && connected_.empty())) {
             // Another way to write it; may have to resolve a name.
-            const auto number = scheme->canonical(endpoint.address, options_->transport);
+            const auto number = row->scheme->canonical(endpoint.address, options_->transport);
             found = end_bound(number);
             found = end_connected(number) || found;
         }

@@ -187,8 +187,8 @@ public:
     base::glance read_lent();
     /// To be called before a sleep: an answer cannot come while the question waits for company.
     void flush() noexcept;
-    /// Calls that do not wait write no batches from now on: the caller sees to them, with flush() and
-    /// burst::end_of_this_thread().
+    /// Calls that do not wait write no batches from now on: the caller sees to them, with flush()
+    /// and burst::end_of_this_thread().
     void leave_batches_to_caller(bool leave) noexcept { leaves_batches_ = leave; }
     /// See pattern::peer_events. 0 or errno.
     int peer_events(std::string_view routing_id, int& out);
@@ -388,6 +388,7 @@ private:
     int connect_inproc(std::string_view name, const shared_text& endpoint);
     socket_options& change_options();
     void snapshot_options();
+    std::shared_ptr<const transport::options> transport_options() const noexcept;
     bool wants_other_transport(std::string_view scheme) const noexcept;
     int open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
                        std::string_view text, std::string_view address);

@@ -13,7 +13,7 @@ namespace zlink::core {
 // There are no datagrams over streams.
 bool socket::wants_other_transport(std::string_view scheme) const noexcept
 {
-    return options_->type == ZMQ_DGRAM && (scheme == "inproc" || context_.find_scheme(scheme));
+    return options_->type == ZMQ_DGRAM && (scheme == "inproc" || context_.find_transport(scheme));
 }
 
 int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace zlink::core {
 
 class pipe_end;
+struct mechanism_row;
 
 /// The subscriptions of a SUB or XSUB socket, for connections that come and go in I/O threads.
 /// Thread safety: any thread.
@@ -35,7 +37,8 @@ struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
     std::shared_ptr<shared_pace> pace;                  ///< not null
-    monitor events; ///< where to tell what happens to connections
+    monitor events;                            ///< where to tell what happens to connections
+    std::span<const mechanism_row> mechanisms; ///< that there are; not empty
     /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket
     /// looks for them when this has changed.
     std::atomic<std::uint32_t> endpoints_left{0};

@@ -65,7 +65,7 @@ public:
         return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
     }
 
-    std::size_t packet_bytes() const noexcept override { return packet_bytes_; }
+    std::size_t packet_bytes() const noexcept { return packet_bytes_; }
     void set_packet_bytes(std::size_t bytes) noexcept { packet_bytes_ = bytes; }
     bool takes_more() const noexcept { return bytes_.size() < room_; }
     bool holds_bytes() const noexcept { return !bytes_.empty(); }
@@ -178,10 +178,10 @@ public:
     void on_closed(int) noexcept override {}
 
     /// The I/O thread has a new connection.
-    void attach(transport::stream& to)
+    void attach(narrow_stream& to)
     {
         told_ = waits_ = collects_ = false;
-        out_.attach(to, {});
+        out_.attach(to, {}, {}, {}, to.packet_bytes());
         handle(out_.drain());
     }
     /// One turn of the I/O thread; false if it has no cause for any.

@@ -3,14 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "engine/codec/zmtp3.hpp"
 #include "engine/handshake_error.hpp"
+#include "engine/wire/frame_codec.hpp"
 
 /// Command frames of ZMTP 3.x. A command body is a name length (1 byte, 1 to 255), the name and the
 /// command's data.
@@ -34,7 +36,8 @@ void append_command_body(std::vector<std::byte>& out, std::string_view name,
                          std::span<const std::byte> data = {});
 
 /// Appends a frame around a finished command body.
-void append_command_frame(std::vector<std::byte>& out, std::span<const std::byte> body);
+void append_command_frame(std::vector<std::byte>& out, std::span<const std::byte> body,
+                          frame_codec& codec);
 
 /// Reads the data of an ERROR command into `reason` (at most 255 bytes; bytes after the reason are
 /// ignored). Returns `refused_by_peer`, or `malformed_error_command` with `reason` unchanged.
@@ -45,22 +48,25 @@ handshake_error read_error_command(std::span<const std::byte> data, std::string&
 /// Holds at most one frame header and the part of one body that was received so far, and never
 /// more than the size limit: a frame that announces more is reported before any of it is kept.
 /// The COMMAND bit and reserved bits are not looked at: peers are known to send handshake commands
-/// in plain frames.
+/// in plain frames. Control frames of the codec's own are read over.
 class command_reader {
 public:
     /// Frames with bodies above `max_body_bytes` are refused.
-    explicit command_reader(std::size_t max_body_bytes) noexcept : max_body_bytes_(max_body_bytes)
+    command_reader(std::size_t max_body_bytes, std::shared_ptr<frame_codec> codec) noexcept
+        : max_body_bytes_(max_body_bytes), codec_(std::move(codec))
     {}
 
     /// Takes bytes up to the end of the current frame; returns how many. Takes nothing once
-    /// `complete()` or `too_large()`.
+    /// `complete()`, `too_large()` or `no_frame()`.
     std::size_t feed(std::span<const std::byte> bytes);
 
     /// Whether `body()` is a whole command body.
     bool complete() const noexcept;
 
     /// Whether the current frame announced a body above the limit. Final.
-    bool too_large() const noexcept { return header_.body_bytes > max_body_bytes_; }
+    bool too_large() const noexcept { return head_.body_bytes > max_body_bytes_; }
+    /// Whether what was received can become no frame. Final.
+    bool no_frame() const noexcept { return no_frame_; }
 
     /// The body of the complete frame; valid until `next()`.
     std::span<const std::byte> body() const noexcept { return body_; }
@@ -70,15 +76,19 @@ public:
     void next() noexcept;
 
     /// Bytes kept of the current frame, header included.
-    std::size_t buffered_bytes() const noexcept { return raw_header_bytes_ + body_.size(); }
+    std::size_t buffered_bytes() const noexcept { return raw_head_bytes_ + body_.size(); }
 
 private:
-    bool header_known() const noexcept { return header_.header_bytes != 0; }
+    bool head_known() const noexcept { return head_.head_bytes != 0; }
+    std::size_t feed_frame(std::span<const std::byte> bytes);
 
     std::size_t max_body_bytes_;
-    std::byte raw_header_[zmtp3::max_header_bytes]{};
-    std::size_t raw_header_bytes_ = 0;
-    zmtp3::frame_header header_{};
+    std::shared_ptr<frame_codec> codec_;
+    std::byte raw_head_[frame_codec::max_head_bytes]{};
+    std::size_t raw_head_bytes_ = 0;
+    frame_head head_{};
+    bool no_frame_ = false;
+    bool complete_ = false;
     std::vector<std::byte> body_;
 };
 

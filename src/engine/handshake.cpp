@@ -13,12 +13,14 @@ handshake::handshake(local_peer local)
     : handshake(std::move(local), std::make_unique<null_mechanism>())
 {}
 
-handshake::handshake(local_peer local, std::unique_ptr<mechanism> security)
+handshake::handshake(local_peer local, std::unique_ptr<mechanism> security,
+                     std::shared_ptr<frame_codec> codec)
     : state_{std::move(local), {}, {}},
       mechanism_(std::move(security)),
+      codec_(std::move(codec)),
       greeting_(mechanism_->name(), mechanism_->as_server(), state_.local.routing_id.size(),
                 state_.local.socket_type),
-      reader_(max_handshake_command_bytes)
+      reader_(max_handshake_command_bytes, codec_ ? codec_ : zmtp3_codec())
 {}
 
 void handshake::start()
@@ -29,7 +31,7 @@ void handshake::start()
 std::size_t handshake::feed(std::span<const std::byte> bytes)
 {
     std::size_t taken = 0;
-    while (taken < bytes.size() && !done() && !failed()) {
+    while (taken < bytes.size() && !done() && !failed() && !is_waiting()) {
         const auto rest = bytes.subspan(taken);
         taken += !greeting_.done() ? feed_greeting(rest)
                  : identities_     ? feed_identity(rest)
@@ -49,6 +51,35 @@ bool handshake::done() const noexcept
     if (failed() || !greeting_.done())
         return false;
     return identities_ ? identities_->complete() : mechanism_->status() == mechanism_status::ready;
+}
+
+bool handshake::is_waiting() const noexcept
+{
+    return mechanism_->status() == mechanism_status::waiting;
+}
+
+transport::exchange::state handshake::current_state() const noexcept
+{
+    return failed()       ? state::failed
+           : done()       ? state::done
+           : is_waiting() ? state::waiting
+                          : state::running;
+}
+
+void handshake::on_resumed(std::function<void()> resumed)
+{
+    mechanism_->on_resumed([this, resumed = std::move(resumed)] {
+        resume();
+        resumed();
+    });
+}
+
+void handshake::resume()
+{
+    if (const auto error = mechanism_->error(); error != handshake_error::none)
+        fail(error);
+    else
+        send_commands();
 }
 
 std::size_t handshake::feed_greeting(std::span<const std::byte> bytes)
@@ -98,7 +129,7 @@ std::size_t handshake::feed_identity(std::span<const std::byte> bytes)
 std::size_t handshake::feed_command(std::span<const std::byte> bytes)
 {
     const auto taken = reader_.feed(bytes);
-    if (reader_.too_large()) {
+    if (reader_.too_large() || reader_.no_frame()) {
         fail(handshake_error::command_too_large);
     } else if (reader_.complete()) {
         process_command();
@@ -121,7 +152,7 @@ void handshake::send_commands()
 {
     std::vector<std::byte> body;
     while (mechanism_->next_command(state_, body)) {
-        append_command_frame(output_, body);
+        append_command_frame(output_, body, codec_ ? *codec_ : *zmtp3_codec());
         body.clear();
     }
 }

@@ -69,7 +69,7 @@ local_peer local(int socket_type)
 std::string command_frame(std::string_view body)
 {
     std::vector<std::byte> frame;
-    append_command_frame(frame, hex(body));
+    append_command_frame(frame, hex(body), *zmtp3_codec());
     return to_hex(frame);
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "engine/handshake_error.hpp"
 #include "engine/peer.hpp"
+#include "engine/wire/frame_cipher.hpp"
 
 namespace zlink::engine {
 
@@ -24,15 +27,16 @@ struct negotiation {
 /// How far a mechanism is.
 enum class mechanism_status : std::uint8_t {
     handshaking, ///< Commands are still to be sent or received.
+    waiting,     ///< For something else than a command, see mechanism::on_resumed().
     ready,       ///< All handshake commands were sent and received; traffic may follow.
 };
 
 /// A security mechanism of ZMTP 3.x: the exchange of command bodies after the greetings. One object
 /// serves one connection, from its greeting on; it sees bodies only, no frame headers or sockets.
 ///
-/// To add a mechanism, write a pair of files in `mechanisms/` that implement this interface and
-/// hand an object to the constructor of `handshake`. A mechanism that transforms traffic gains its
-/// `encode` and `decode` here.
+/// To add a mechanism, write a pair of files in `mechanisms/` that implement this interface, and
+/// add a row to the mechanisms in `builtins.cpp`. One that encrypts brings a cipher for the
+/// traffic.
 ///
 /// Thread safety: distinct objects: safe; shared objects: unsafe.
 /// Errors: values; only memory exhaustion throws (std::bad_alloc). After an error the object is
@@ -59,6 +63,15 @@ public:
                                             std::span<const std::byte> body) = 0;
 
     virtual mechanism_status status() const noexcept = 0;
+
+    /// `resumed` is called in the I/O thread when the status is not `waiting` any more: there may
+    /// be a next command, an error() or nothing more to do. Not once the object is destroyed.
+    virtual void on_resumed(std::function<void()> resumed) { static_cast<void>(resumed); }
+    /// Why it ended while it was waiting; `none` if it did not.
+    virtual handshake_error error() const noexcept { return handshake_error::none; }
+
+    /// Once ready: what encrypts the traffic; null: nothing.
+    virtual std::shared_ptr<frame_cipher> make_cipher() { return nullptr; }
 };
 
 } // namespace zlink::engine

@@ -52,21 +52,22 @@ queued_header next_header(base::byte_queue::lookahead& ahead) noexcept
 } // namespace
 
 void outbound::attach(transport::stream& to, std::span<const std::byte> first, wire how,
-                      std::span<const std::byte> opening)
+                      std::span<const std::byte> opening, std::size_t packet_bytes)
 {
     std::lock_guard lock(mutex_);
     from_.queue.wake(); // no direct write before what is queued has gone
     to_ = &to;
     full_ = false;
-    packet_bytes_ = unknown_packet;
+    holds_ = false;
+    packet_bytes_ = packet_bytes;
     from_.stalled.store(false, std::memory_order_relaxed);
     blocked_ = false;
     error_ = 0;
     staged_.assign(first.begin(), first.end());
     staged_sent_ = 0;
     control_.assign(opening.begin(), opening.end());
-    wire_ = std::move(how);
-    encodes_queue_format_ = wire_.encodes_queue_format();
+    encodes_queue_format_ = how.encodes_queue_format();
+    wire_ = how.changes_nothing() ? nullptr : std::make_unique<wire>(std::move(how));
 }
 
 void outbound::detach()
@@ -77,6 +78,7 @@ void outbound::detach()
     to_ = nullptr;
     from_.stalled.store(true, std::memory_order_relaxed);
     blocked_ = false;
+    holds_ = false;
     staged_.clear();
     staged_sent_ = 0;
     control_.clear();
@@ -87,11 +89,11 @@ void outbound::detach()
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     batch_.reset();
     control_in_batch_ = false;
-    if (wire_.is_plain_bytes)
+    if (wire_ && wire_->is_plain_bytes)
         wake_producer_ |= from_.flow.set_taken(from_.queue.skip_to_border() + passed_by_);
     else
         return_to_message_start();
-    wire_ = {}; // its parts may go with the connection
+    wire_.reset(); // its parts may go with the connection
     rest_is_void_ |= std::exchange(rest_expected_, false);
     drop_void_rest();
 }
@@ -221,16 +223,31 @@ bool outbound::press_on(stalls how, Attempt attempt) noexcept
 transport::io_result outbound::write(const iovec* entries, int count) noexcept
 {
     const transport::io_result result = to_->write_some(entries, count);
-    note_room(result.bytes, transport::total_bytes(entries, count));
+    note_room(result, transport::total_bytes(entries, count));
     return result;
 }
 
-void outbound::note_room(std::size_t written, std::size_t offered) noexcept
+void outbound::note_room(const transport::io_result& result, std::size_t offered) noexcept
 {
-    bytes_written_ += written;
-    if (written != 0 && full_)
+    bytes_written_ += result.bytes;
+    if (result.bytes != 0 && full_)
         ++times_made_room_;
-    full_ = written < offered;
+    full_ = result.bytes < offered;
+    holds_ = result.more;
+}
+
+// What the stream has taken and not passed on yet: nobody else would see to it.
+outbound::status outbound::flush() noexcept
+{
+    const transport::io_result result = to_->flush();
+    if (result.failed()) {
+        error_ = result.error;
+        return status::failed;
+    }
+    if (result.would_block())
+        return status::blocked;
+    holds_ = false;
+    return status::idle;
 }
 
 std::size_t outbound::bytes_on_wire(const traffic_command& command)
@@ -238,7 +255,7 @@ std::size_t outbound::bytes_on_wire(const traffic_command& command)
     std::vector<std::byte> frame;
     append_traffic_command(frame, command);
     std::lock_guard lock(mutex_);
-    return engine::bytes_on_wire(wire_, frame);
+    return wire_ ? engine::bytes_on_wire(*wire_, frame) : frame.size();
 }
 
 bool outbound::control_waits_locked() const noexcept
@@ -268,7 +285,7 @@ sending_progress::state outbound::progress()
 bool outbound::begin_duty()
 {
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || !wire_.batches || !base::has_heavy_fence())
+    if (!to_ || blocked_ || (wire_ && !wire_->batches) || !base::has_heavy_fence())
         return false;
     return on_duty_ = true;
 }
@@ -351,14 +368,13 @@ bool outbound::drained()
 {
     std::lock_guard lock(mutex_);
     return from_.queue.send_position() == from_.queue.published_position() &&
-           !control_waits_locked() && !batch_waits() && !newest_ && !from_.newest.filled();
+           !control_waits_locked() && !holds_ && !batch_waits() && !newest_ &&
+           !from_.newest.filled();
 }
 
 // Of a message behind `before` other bytes, what is not worth a packet of its own.
 std::size_t outbound::left_for_next(std::size_t before, const iovec (&message)[2]) noexcept
 {
-    if (packet_bytes_ == unknown_packet)
-        packet_bytes_ = to_->packet_bytes();
     const std::size_t total = before + message[0].iov_len + message[1].iov_len;
     if (packet_bytes_ == 0 || total <= packet_bytes_)
         return 0;
@@ -423,7 +439,10 @@ outbound::passed outbound::write_through(const iovec (&message)[2], stalls how, 
     }
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
     // wakes the consumer as any other; a broken connection is found by the next write.
-    if (!on_duty_)
+    if (holds_)
+        flush(); // an error is found by the next write
+    result.unfinished = holds_;
+    if (!on_duty_ && !holds_)
         queue.sleep();
     if (result.bytes == total) {
         from_.flow.add_sent(1);
@@ -474,7 +493,7 @@ outbound::status outbound::write_newest()
 outbound::status outbound::write_batch_now() noexcept
 {
     const transport::io_result result = batch_->write_to(*to_);
-    note_room(result.bytes, result.bytes + batch_waits());
+    note_room(result, result.bytes + batch_waits());
     let_go_of_written();
     if (result.failed()) {
         error_ = result.error;
@@ -501,7 +520,7 @@ void outbound::let_go_of_written() noexcept
 bool outbound::passes_queue() const noexcept
 {
     return encodes_queue_format_ &&
-           (!wire_.filter || wire_.filter->passes_all(from_.queue.send_position()));
+           (!wire_ || !wire_->filter || wire_->filter->passes_all(from_.queue.send_position()));
 }
 
 // Encodes the next message of the queue; false if there is none. The queue has whole frames: with
@@ -543,7 +562,7 @@ outbound::status outbound::encode_batch() noexcept
     try {
         if (!batch_)
             batch_ = std::make_unique<write_batch>();
-        frame_encoder encoder(wire_, *batch_);
+        frame_encoder encoder(*wire_, *batch_);
         auto ahead = from_.queue.look_behind_send_cursor();
         batch_->begin_at(ahead.position());
         encoder.put_own(control_);
@@ -613,6 +632,8 @@ outbound::outcome outbound::drain_locked(int batches)
                 --batches;
                 continue;
             }
+            if (holds_ && (result.state = flush()) != status::idle)
+                break;
             result.wake_producer |= from_.flow.report();
             if (on_duty_) {
                 result.state = status::written;
@@ -637,6 +658,8 @@ outbound::outcome outbound::drain_locked(int batches)
                 newest_sent_ = 0;
                 continue;
             }
+            if (holds_ && (result.state = flush()) != status::idle)
+                break;
             result.wake_producer |= from_.flow.report();
             if (on_duty_) {
                 result.state = status::written;

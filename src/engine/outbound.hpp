@@ -56,9 +56,9 @@ public:
 
     /// I/O thread. Begins to write to `to`: the bytes `first` as they are, then what is queued,
     /// through the wire. `opening` goes ahead of that: frames of this side's own making, in the
-    /// format of the queue.
+    /// format of the queue. `packet_bytes`: see transport::stream_info.
     void attach(transport::stream& to, std::span<const std::byte> first, wire how = {},
-                std::span<const std::byte> opening = {});
+                std::span<const std::byte> opening = {}, std::size_t packet_bytes = 0);
     /// I/O thread. The connection has gone. The first message that it did not take as a whole is
     /// the first one of the next connection, unless its beginning was written past the queue, see
     /// write_through(): such a message is dropped. Of plain bytes, what was committed together with
@@ -120,6 +120,7 @@ public:
         std::size_t bytes = 0;      ///< of the two, counted together
         bool begins_duty = false;   ///< as after begin_duty()
         bool wake_producer = false; ///< see outcome
+        bool unfinished = false;    ///< the I/O thread has to drain(): the stream holds bytes
     };
     passed write_through(const iovec (&message)[2], stalls how = stalls::wait,
                          bool in_stream = false);
@@ -153,7 +154,8 @@ private:
     void count_taken(std::uint64_t position) noexcept;
     void return_to_message_start() noexcept;
     bool control_waits_locked() const noexcept;
-    void note_room(std::size_t written, std::size_t offered) noexcept;
+    void note_room(const transport::io_result& result, std::size_t offered) noexcept;
+    status flush() noexcept;
     bool batch_waits() const noexcept { return batch_ && !batch_->empty(); }
     outcome collect_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
@@ -163,33 +165,32 @@ private:
     base::channel& from_;
     std::mutex mutex_;
     transport::stream* to_ = nullptr;
-    bool blocked_ = false;
     std::uint64_t bytes_written_ = 0;
-    bool full_ = false; ///< the connection has not taken all it was offered last
     std::uint64_t times_made_room_ = 0;
-    std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
     base::stall_wait stall_;
     int error_ = 0;
-
+    std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
+    bool blocked_ = false;
+    bool full_ = false;    ///< the connection has not taken all it was offered last
+    bool holds_ = false;   ///< the stream holds some of what it has taken: it is to be flushed
+    bool on_duty_ = false; ///< the sending thread writes what it commits
     /// A frame was written in part by write_through(): the rest of it comes first in the queue.
     bool rest_expected_ = false;
-    bool rest_is_void_ = false; ///< and the connection it belonged to is gone
-    bool on_duty_ = false;      ///< the sending thread writes what it commits
-    static constexpr std::size_t unknown_packet = SIZE_MAX;
-    std::size_t packet_bytes_ = unknown_packet; ///< of the connection, see transport::stream
-    std::uint64_t collected_ = 0;               ///< what was committed by the last collect()
-    std::uint64_t passed_by_ = 0;   ///< messages that write_through() kept out of the queue
-    std::vector<std::byte> staged_; ///< bytes that go before the next ones of the channel
+    bool rest_is_void_ = false;        ///< and the connection it belonged to is gone
+    bool encodes_queue_format_ = true; ///< what the wire says to that
+    bool control_in_batch_ = false;    ///< the batch has frames that were in control_
+    bool wake_producer_ = false;       ///< it waits for room, and there is some now
+    std::uint64_t counted_until_ = 0;  ///< messages up to this position count as taken
+    std::size_t packet_bytes_ = 0;     ///< of the connection, see transport::stream_info
+    std::uint64_t collected_ = 0;      ///< what was committed by the last collect()
+    std::uint64_t passed_by_ = 0;      ///< messages that write_through() kept out of the queue
+    std::vector<std::byte> staged_;    ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;
     base::buffer_ref newest_; ///< the message from the channel's slot that is being written
     std::size_t newest_sent_ = 0;
     std::vector<std::byte> control_; ///< frames of this side's own making, in the queue's format
-    wire wire_;
-    bool encodes_queue_format_ = true;   ///< what the wire says to that
+    std::unique_ptr<wire> wire_;     ///< null: that of most connections, which changes nothing
     std::unique_ptr<write_batch> batch_; ///< what comes next, encoded
-    bool control_in_batch_ = false;      ///< it has frames that were in control_
-    bool wake_producer_ = false;         ///< it waits for room, and there is some now
-    std::uint64_t counted_until_ = 0;    ///< messages up to this position count as taken
 };
 
 } // namespace zlink::engine

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "engine/bytes.hpp"
+#include "engine/codec/zmtp3.hpp"
 #include "engine/handshake.hpp"
 
 /// Test support: handshakes as scripts of bytes.

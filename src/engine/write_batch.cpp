@@ -94,6 +94,7 @@ transport::io_result write_batch::write_to(transport::stream& to) noexcept
         const transport::io_result result = to.write_some(entries, static_cast<int>(count));
         total.bytes += result.bytes;
         total.error = result.error;
+        total.more = result.more;
         passed(result.bytes);
         if (result.error || result.bytes < offered)
             break;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "transport/exchange.hpp"
 #include "transport/options.hpp"
 #include "transport/stream.hpp"
 
@@ -89,26 +90,47 @@ private:
     step_function steps_;
 };
 
-/// A transport: how addresses behind "name://" are listened on and connected to. A row of the
-/// table in builtins.cpp; functions report failures as errors of the system category.
-struct scheme {
-    std::string_view name;
-    /// Is this an address to connect to? Names are not resolved here.
-    error_code (*check_connect)(std::string_view address, const options& settings);
+/// An address to connect to, parsed; what the connections to it share is here.
+/// Thread safety: made in any thread, then used in one I/O thread.
+class connect_endpoint : public std::enable_shared_from_this<connect_endpoint> {
+public:
+    virtual ~connect_endpoint() = default;
+    /// Resolves and connects; `handler` runs in the I/O thread.
+    virtual std::shared_ptr<connect_attempt> connect(boost::asio::io_context& io,
+                                                     connect_handler handler) = 0;
+    /// For a connection that was made.
+    virtual upgrades make_upgrades() { return {}; }
+    /// The endpoint, with scheme, that connections are made to first, if that is another: a proxy.
+    /// Empty if not.
+    virtual std::string first_hop() const { return {}; }
+};
+
+/// An address to bind, parsed; what the connections accepted there share is here.
+/// Thread safety: make_upgrades() in any number of threads at the same time, the rest in one.
+class bind_endpoint {
+public:
+    virtual ~bind_endpoint() = default;
     /// Listens at once. On failure `error` is set, and the result is null or, where a socket had
     /// been opened already, an acceptor that is only good for closing it.
-    std::unique_ptr<acceptor> (*listen)(boost::asio::io_context& io, std::string_view address,
-                                        const options& settings, error_code& error);
-    /// Resolves and connects; `handler` runs in the I/O thread. Call in the I/O thread.
-    std::shared_ptr<connect_attempt> (*connect)(boost::asio::io_context& io,
-                                                std::string_view address, const options& settings,
-                                                connect_handler handler);
+    virtual std::unique_ptr<acceptor> listen(boost::asio::io_context& io, error_code& error) = 0;
+    /// For a connection that was accepted.
+    virtual upgrades make_upgrades() const { return {}; }
+};
+
+/// A transport: what addresses behind "name://" mean. Functions report failures as errors of the
+/// system category.
+struct scheme {
+    std::string_view name;
+    /// Null and `error` for what is no address. Names are not resolved here.
+    std::shared_ptr<connect_endpoint> (*parse_connect)(std::string_view address,
+                                                       std::shared_ptr<const options> settings,
+                                                       error_code& error);
+    std::shared_ptr<bind_endpoint> (*parse_bind)(std::string_view address,
+                                                 std::shared_ptr<const options> settings,
+                                                 error_code& error);
     /// Another way to write the endpoint, with scheme, if it was bound or connected to by number;
     /// may be empty. Wildcards stand for no endpoint.
     std::string (*canonical)(std::string_view address, const options& settings);
-    /// The endpoint, with scheme, that connections are made to first, if that is another: a proxy.
-    /// Empty if not.
-    std::string (*first_hop)(const options& settings) = nullptr;
     /// Is an endpoint known by its address as it was given, also if it could not be bound?
     bool known_unbound = false;
 };

@@ -91,7 +91,7 @@ private:
     std::shared_ptr<asio::steady_timer> timer_;
 };
 
-class socket_stream final : public stream {
+class socket_stream final : public stream, public direct_input {
 public:
     socket_stream(generic_socket socket, const socket_kind& kind, const options& settings)
         : socket_(std::move(socket)),
@@ -131,6 +131,8 @@ public:
             room().async_wait(fd_, std::move(handler));
     }
 
+    direct_input* direct() noexcept override { return this; }
+
     int lend() noexcept override
     {
         error_code error;
@@ -167,8 +169,6 @@ public:
                    : 0;
     }
 
-    std::size_t packet_bytes() const noexcept override { return kind_.packet_bytes(fd_); }
-
     void close() noexcept override
     {
         if (room_)
@@ -181,27 +181,19 @@ public:
         fd_ = -1;
     }
 
-    int descriptor() const noexcept override { return fd_; }
-
-    std::string peer_address() const override
+    stream_info info() const override
     {
+        stream_info known{.descriptor = fd_, .packet_bytes = kind_.packet_bytes(fd_)};
         error_code error;
-        const auto remote = socket_.remote_endpoint(error);
-        return error ? std::string()
-                     : kind_.peer_text(fd_, remote.data(),
-                                        static_cast<socklen_t>(remote.size()), ipv6_);
-    }
-
-    std::string local_endpoint() const override
-    {
-        error_code error;
-        return text(socket_.local_endpoint(error), error);
-    }
-
-    std::string remote_endpoint() const override
-    {
-        error_code error;
-        return text(socket_.remote_endpoint(error), error);
+        if (const auto near = socket_.local_endpoint(error); !error)
+            known.local_endpoint =
+                kind_.endpoint_text(near.data(), static_cast<socklen_t>(near.size()));
+        if (const auto far = socket_.remote_endpoint(error); !error) {
+            const auto bytes = static_cast<socklen_t>(far.size());
+            known.remote_endpoint = kind_.endpoint_text(far.data(), bytes);
+            known.peer_address = kind_.peer_text(fd_, far.data(), bytes, ipv6_);
+        }
+        return known;
     }
 
 private:
@@ -226,14 +218,8 @@ private:
         return {0, errno};
     }
 
-    std::string text(const generic_endpoint& end, const error_code& error) const
-    {
-        return error ? std::string()
-                     : kind_.endpoint_text(end.data(), static_cast<socklen_t>(end.size()));
-    }
-
     generic_socket socket_;
-    std::unique_ptr<room_wait> room_; ///< once it was full
+    std::unique_ptr<room_wait> room_;                              ///< once it was full
     boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while lent
     int fd_;
     const socket_kind& kind_;

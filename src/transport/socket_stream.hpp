@@ -26,11 +26,10 @@ struct socket_kind {
     void (*tune)(int fd, const options& settings);
     /// Endpoint with scheme for a socket address.
     std::string (*endpoint_text)(const sockaddr* address, socklen_t bytes);
-    /// What stream::packet_bytes() answers for a connected socket.
+    /// stream_info::packet_bytes of a connected socket.
     std::size_t (*packet_bytes)(int fd);
     /// Peer-Address for a socket address; `ipv6`: as the option says.
-    std::string (*peer_text)(int fd, const sockaddr* address, socklen_t bytes,
-                             bool ipv6);
+    std::string (*peer_text)(int fd, const sockaddr* address, socklen_t bytes, bool ipv6);
     /// May the peer of this accepted socket connect?
     bool (*admits)(int fd, const options& settings);
 };

@@ -44,6 +44,21 @@ bool is_told_of_room()
     return false;
 }
 
+std::unique_ptr<acceptor> listen_tcp(boost::asio::io_context& io, const options& settings,
+                                     error_code& error)
+{
+    return tcp.parse_bind("127.0.0.1:0", std::make_shared<options>(settings), error)
+        ->listen(io, error);
+}
+
+std::shared_ptr<connect_attempt> connect_tcp(boost::asio::io_context& io, std::string_view address,
+                                             connect_handler handler)
+{
+    error_code error;
+    return tcp.parse_connect(address, std::make_shared<options>(), error)
+        ->connect(io, std::move(handler));
+}
+
 /// A stream and, as a plain descriptor, the other end.
 class SocketStream : public ::testing::Test {
 protected:
@@ -100,7 +115,8 @@ TEST_F(SocketStream, waits_for_room_while_it_is_lent)
 {
     fill();
     const auto input = wait(direction::read);
-    ASSERT_LE(0, stream_->lend());
+    ASSERT_NE(nullptr, stream_->direct());
+    ASSERT_LE(0, stream_->direct()->lend());
     const auto room = wait(direction::write);
     io_.poll();
     EXPECT_EQ(boost::asio::error::operation_aborted, *input);
@@ -108,7 +124,7 @@ TEST_F(SocketStream, waits_for_room_while_it_is_lent)
     empty();
     io_.run_one();
     EXPECT_EQ(error_code(), *room);
-    EXPECT_TRUE(stream_->reclaim());
+    EXPECT_TRUE(stream_->direct()->reclaim());
 }
 
 // A thread that writes by itself must not wake the I/O thread with each piece that the peer takes.
@@ -130,11 +146,11 @@ TEST(Connecting, leaves_nothing_behind_that_hears_of_room)
     boost::asio::io_context io;
     const auto work = boost::asio::make_work_guard(io);
     error_code failed;
-    const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
+    const auto listening = listen_tcp(io, {}, failed);
     ASSERT_FALSE(failed);
     std::unique_ptr<stream> connected;
     const auto attempt =
-        tcp.connect(io, listening->endpoint().substr(std::string_view("tcp://").size()), {},
+        connect_tcp(io, listening->endpoint().substr(std::string_view("tcp://").size()),
                     [&](const error_code& error, std::unique_ptr<stream> made) {
                         EXPECT_FALSE(error);
                         connected = std::move(made);
@@ -154,14 +170,14 @@ TEST(Accepting, takes_one_after_the_other_until_there_is_nobody)
 {
     boost::asio::io_context io;
     error_code failed;
-    const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
+    const auto listening = listen_tcp(io, {}, failed);
     ASSERT_FALSE(failed);
     EXPECT_EQ(boost::asio::error::would_block, listening->accept(io).error);
     const std::string address = listening->endpoint().substr(std::string_view("tcp://").size());
     constexpr std::size_t callers = 3;
     std::vector<std::unique_ptr<stream>> connected;
     for (std::size_t caller = 0; caller < callers; ++caller)
-        tcp.connect(io, address, {}, [&](const error_code&, std::unique_ptr<stream> made) {
+        connect_tcp(io, address, [&](const error_code&, std::unique_ptr<stream> made) {
             connected.push_back(std::move(made));
         });
     while (connected.size() < callers)
@@ -184,13 +200,13 @@ TEST(Accepting, makes_room_for_others_before_anybody_is_served)
     error_code failed;
     options settings;
     settings.backlog = 0;
-    const auto listening = tcp.listen(io, "127.0.0.1:0", settings, failed);
+    const auto listening = listen_tcp(io, settings, failed);
     ASSERT_FALSE(failed);
     const std::string address = listening->endpoint().substr(std::string_view("tcp://").size());
     constexpr std::size_t callers = 40;
     std::vector<std::unique_ptr<stream>> connected;
     for (std::size_t caller = 1; caller <= callers; ++caller) {
-        tcp.connect(io, address, {}, [&](const error_code&, std::unique_ptr<stream> made) {
+        connect_tcp(io, address, [&](const error_code&, std::unique_ptr<stream> made) {
             connected.push_back(std::move(made));
         });
         while (connected.size() < caller)
@@ -209,11 +225,11 @@ TEST(Accepting, ends_with_those_that_were_not_served)
     boost::asio::io_context io;
     const auto work = boost::asio::make_work_guard(io);
     error_code failed;
-    const auto listening = tcp.listen(io, "127.0.0.1:0", {}, failed);
+    const auto listening = listen_tcp(io, {}, failed);
     ASSERT_FALSE(failed);
     std::unique_ptr<stream> connected;
-    tcp.connect(
-        io, listening->endpoint().substr(std::string_view("tcp://").size()), {},
+    connect_tcp(
+        io, listening->endpoint().substr(std::string_view("tcp://").size()),
         [&](const error_code&, std::unique_ptr<stream> made) { connected = std::move(made); });
     while (!connected)
         io.run_one();

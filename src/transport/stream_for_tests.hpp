@@ -17,8 +17,7 @@ public:
     void shutdown() noexcept override {}
     std::size_t undelivered_bytes() const noexcept override { return 0; }
     void close() noexcept override {}
-    int descriptor() const noexcept override { return -1; }
-    std::string peer_address() const override { return {}; }
+    stream_info info() const override { return {}; }
 };
 
 } // namespace zlink::transport

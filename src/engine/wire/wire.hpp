@@ -49,6 +49,12 @@ struct wire {
     /// May the sending thread collect what follows quickly?
     bool batches = true;
 
+    /// Is it that of an ordinary connection of ZMTP 3?
+    bool changes_nothing() const noexcept
+    {
+        return !filter && !cipher && !is_plain_bytes && batches && codec->encodes_queue_format() &&
+               codec->carries_commands();
+    }
     /// Are frames that pass the filter written as they lie in the queue?
     bool encodes_queue_format() const noexcept
     {

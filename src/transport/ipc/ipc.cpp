@@ -5,7 +5,6 @@
 #include "transport/socket_stream.hpp"
 
 #include <boost/asio/local/stream_protocol.hpp>
-#include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstddef>
 #include <cstdlib>
@@ -77,8 +76,8 @@ std::string peer_text(int fd, const sockaddr*, socklen_t, bool)
     socklen_t bytes = sizeof credentials;
     if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &bytes) != 0)
         return {};
-    return "localhost:" + std::to_string(credentials.uid) + ":" + std::to_string(credentials.gid) + ":" +
-           std::to_string(credentials.pid);
+    return "localhost:" + std::to_string(credentials.uid) + ":" + std::to_string(credentials.gid) +
+           ":" + std::to_string(credentials.pid);
 }
 
 std::size_t packet_bytes(int)
@@ -88,13 +87,6 @@ std::size_t packet_bytes(int)
 
 constexpr socket_kind kind{prepare,      tune,      endpoint_text,
                            packet_bytes, peer_text, ipc_filter::admits};
-
-error_code check_connect(std::string_view address, const options&)
-{
-    error_code error;
-    to_endpoint(address, error);
-    return error;
-}
 
 /// A fresh directory for "ipc://*"; the socket lives in it as "socket".
 std::string make_directory(error_code& error)
@@ -130,44 +122,72 @@ bool may_be_replaced(const std::string& path) noexcept
     return S_ISSOCK(info.st_mode);
 }
 
-std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
-                                 const options& settings, error_code& error)
-{
-    if (settings.listening_fd >= 0)
-        return listen_on_given(io, {AF_UNIX}, kind, settings, error);
-    std::function<void()> on_close;
-    std::string path(address);
-    if (address == "*") {
-        const std::string directory = make_directory(error);
+class ipc_bind final : public bind_endpoint {
+public:
+    ipc_bind(std::string_view path, std::shared_ptr<const options> settings)
+        : path_(path), settings_(std::move(settings))
+    {}
+
+    std::unique_ptr<acceptor> listen(asio::io_context& io, error_code& error) override
+    {
+        if (settings_->listening_fd >= 0)
+            return listen_on_given(io, {AF_UNIX}, kind, *settings_, error);
+        std::function<void()> on_close;
+        std::string path(path_);
+        if (path_ == "*") {
+            const std::string directory = make_directory(error);
+            if (error)
+                return nullptr;
+            path = directory + "/socket";
+            on_close = [directory, path] {
+                ::unlink(path.c_str());
+                ::rmdir(directory.c_str());
+            };
+        }
+        const generic_endpoint endpoint = to_endpoint(path, error);
         if (error)
             return nullptr;
-        path = directory + "/socket";
-        on_close = [directory, path] {
-            ::unlink(path.c_str());
-            ::rmdir(directory.c_str());
-        };
+        if (path.front() != '@' && may_be_replaced(path))
+            ::unlink(path.c_str()); // left by a process that died, or taken over from a live one
+        auto bound = listen_on(io, endpoint, kind, *settings_, on_close, error);
+        if (!bound && on_close)
+            on_close(); // otherwise it is done by closing
+        return bound;
     }
-    const generic_endpoint endpoint = to_endpoint(path, error);
-    if (error)
-        return nullptr;
-    if (path.front() != '@' && may_be_replaced(path))
-        ::unlink(path.c_str()); // left behind by a process that died, or taken over from a live one
-    auto bound = listen_on(io, endpoint, kind, settings, on_close, error);
-    if (!bound && on_close)
-        on_close(); // otherwise it is done by closing
-    return bound;
+
+private:
+    const std::string path_;
+    const std::shared_ptr<const options> settings_;
+};
+
+class ipc_connect final : public connect_endpoint {
+public:
+    ipc_connect(generic_endpoint address, std::shared_ptr<const options> settings)
+        : address_(std::move(address)), settings_(std::move(settings))
+    {}
+
+    std::shared_ptr<connect_attempt> connect(asio::io_context& io, connect_handler handler) override
+    {
+        return connect_to(io, address_, nullptr, kind, *settings_, std::move(handler));
+    }
+
+private:
+    const generic_endpoint address_;
+    const std::shared_ptr<const options> settings_;
+};
+
+std::shared_ptr<connect_endpoint>
+parse_connect(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
+{
+    generic_endpoint endpoint = to_endpoint(address, error);
+    return error ? nullptr
+                 : std::make_shared<ipc_connect>(std::move(endpoint), std::move(settings));
 }
 
-std::shared_ptr<connect_attempt> connect(asio::io_context& io, std::string_view address,
-                                         const options& settings, connect_handler handler)
+std::shared_ptr<bind_endpoint> parse_bind(std::string_view address,
+                                          std::shared_ptr<const options> settings, error_code&)
 {
-    error_code error;
-    const generic_endpoint endpoint = to_endpoint(address, error);
-    if (error) { // cannot happen after check_connect
-        asio::post(io, [handler, error] { handler(error, nullptr); });
-        return nullptr;
-    }
-    return connect_to(io, endpoint, nullptr, kind, settings, std::move(handler));
+    return std::make_shared<ipc_bind>(address, std::move(settings));
 }
 
 std::string canonical(std::string_view address, const options&)
@@ -177,6 +197,6 @@ std::string canonical(std::string_view address, const options&)
 
 } // namespace
 
-const scheme ipc{"ipc", check_connect, listen, connect, canonical, nullptr, true};
+const scheme ipc{"ipc", parse_connect, parse_bind, canonical, true};
 
 } // namespace zlink::transport

@@ -58,7 +58,8 @@ int reply_error(unsigned reply)
 
 } // namespace
 
-socks5_client::socks5_client(socks5_request request) : request_(std::move(request))
+socks5_client::socks5_client(socks5_request request, std::chrono::milliseconds limit)
+    : request_(std::move(request)), limit_(limit)
 {
     if (request_.host.empty() || request_.host.size() > most_text_bytes ||
         request_.username.size() > most_text_bytes || request_.password.size() > most_text_bytes) {
@@ -113,15 +114,16 @@ void socks5_client::put_request()
     await(step::reply, reply_head_bytes);
 }
 
-void socks5_client::feed(std::span<const std::byte> bytes)
+std::size_t socks5_client::feed(std::span<const std::byte> bytes)
 {
-    const std::size_t taken = std::min(bytes.size(), wanted());
+    const std::size_t taken = std::min(bytes.size(), most_input_bytes());
     input_.insert(input_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(taken));
     // A refusal may end right after the byte that says so.
     if (step_ == step::reply && input_.size() >= 2 && (at(input_, 0) != version || at(input_, 1)))
-        return replied();
-    if (wanted() == 0)
+        replied();
+    else if (most_input_bytes() == 0)
         advance();
+    return taken;
 }
 
 void socks5_client::advance()

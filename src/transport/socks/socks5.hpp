@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "transport/exchange.hpp"
+
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -18,33 +21,33 @@ struct socks5_request {
     std::string password;
 };
 
-/// The client's side of SOCKS version 5 (RFC 1928) with user name and password (RFC 1929), without
-/// I/O: ask for a connection, and the bytes after the last reply are those of the target.
-///
-/// Use: write output(); read exactly wanted() bytes at a time and feed() them, until done() or
-/// error(). Nothing that follows the reply is ever read.
-/// Thread safety: one thread at a time.
-class socks5_client {
+/// The client's side of SOCKS version 5 (RFC 1928) with user name and password (RFC 1929): has the
+/// proxy at the other end of a stream connect to a target. The bytes after its last reply are those
+/// of the target; nothing that follows the reply is ever read.
+class socks5_client final : public upgrade {
 public:
-    explicit socks5_client(socks5_request request);
+    /// `limit`: for all of it.
+    explicit socks5_client(socks5_request request, std::chrono::milliseconds limit = {});
 
-    /// Bytes to be written now.
-    std::span<const std::byte> output() const noexcept
+    std::span<const std::byte> output() const noexcept override
     {
         return std::span(output_).subspan(written_);
     }
-    void consume_output(std::size_t bytes) noexcept { written_ += bytes; }
-    /// How many bytes must be read before anything else happens; 0 = none.
-    std::size_t wanted() const noexcept { return wanted_ - input_.size(); }
-    /// Takes at most wanted() bytes.
-    void feed(std::span<const std::byte> bytes);
-
-    /// The proxy has connected to the target.
-    bool done() const noexcept { return step_ == step::connected; }
-    /// errno; 0 = none. EPROTO: the proxy does not speak SOCKS 5. EACCES: it refuses the methods,
-    /// the credentials or the target. EINVAL: a name or password of more than 255 bytes. Otherwise
-    /// what befell the proxy (ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ...).
-    int error() const noexcept { return error_; }
+    void consume_output(std::size_t bytes) noexcept override { written_ += bytes; }
+    std::size_t most_input_bytes() const noexcept override { return wanted_ - input_.size(); }
+    std::size_t feed(std::span<const std::byte> bytes) override;
+    state current_state() const noexcept override
+    {
+        return error_ != 0                ? state::failed
+               : step_ == step::connected ? state::done
+                                          : state::running;
+    }
+    bool reaches_peer() const noexcept override { return true; }
+    std::chrono::milliseconds limit() const noexcept override { return limit_; }
+    /// EPROTO: the proxy does not speak SOCKS 5. EACCES: it refuses the methods, the credentials or
+    /// the target. EINVAL: a name or password of more than 255 bytes. Otherwise what befell the
+    /// proxy (ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ...).
+    int error() const noexcept override { return error_; }
 
 private:
     enum class step : std::uint8_t { method, authentication, reply, address, connected, failed };
@@ -61,6 +64,7 @@ private:
     void put_request();
 
     socks5_request request_;
+    const std::chrono::milliseconds limit_;
     step step_ = step::method;
     int error_ = 0;
     std::vector<std::byte> output_;

@@ -32,8 +32,8 @@ std::string take_output(socks5_client& client)
 /// Returns what it left.
 std::string_view feed(socks5_client& client, std::string_view text, std::size_t piece = 1000)
 {
-    while (!text.empty() && client.wanted() != 0) {
-        const std::size_t bytes = std::min({piece, client.wanted(), text.size()});
+    while (!text.empty() && client.most_input_bytes() != 0) {
+        const std::size_t bytes = std::min({piece, client.most_input_bytes(), text.size()});
         client.feed(bytes_of(text.substr(0, bytes)));
         text.remove_prefix(bytes);
     }
@@ -52,9 +52,9 @@ TEST(Socks5, asks_for_a_name_without_authentication)
     EXPECT_EQ("", feed(client, "\5\0"s));
     EXPECT_EQ("\5\1\0\3\x0cpeer.example\x15\xb3"s, take_output(client));
     EXPECT_EQ("ZMTP", feed(client, granted_v4 + "ZMTP"));
-    EXPECT_TRUE(client.done());
+    EXPECT_TRUE((client.current_state() == exchange::state::done));
     EXPECT_EQ(0, client.error());
-    EXPECT_EQ(0u, client.wanted());
+    EXPECT_EQ(0u, client.most_input_bytes());
 }
 
 TEST(Socks5, asks_for_literals_as_numbers)
@@ -78,7 +78,7 @@ TEST(Socks5, gives_name_and_password_if_they_are_asked_for)
     feed(client, "\1\0"s);
     EXPECT_EQ("\5\1\0\3\1h\0\1"s, take_output(client));
     feed(client, granted_v4);
-    EXPECT_TRUE(client.done());
+    EXPECT_TRUE((client.current_state() == exchange::state::done));
 }
 
 TEST(Socks5, does_without_them_if_the_proxy_does)
@@ -96,14 +96,14 @@ TEST(Socks5, takes_every_split_of_every_form_of_reply)
         for (std::size_t piece = 1; piece <= all.size(); ++piece) {
             socks5_client client({"h", 1, "me", "secret"});
             EXPECT_EQ("rest", feed(client, all + "rest", piece));
-            EXPECT_TRUE(client.done()) << piece;
+            EXPECT_TRUE((client.current_state() == exchange::state::done)) << piece;
         }
         for (std::size_t cut = 0; cut < all.size(); ++cut) {
             socks5_client client({"h", 1, "me", "secret"});
             feed(client, all.substr(0, cut));
-            EXPECT_FALSE(client.done()) << cut;
+            EXPECT_FALSE((client.current_state() == exchange::state::done)) << cut;
             EXPECT_EQ(0, client.error()) << cut;
-            EXPECT_LT(0u, client.wanted()) << cut;
+            EXPECT_LT(0u, client.most_input_bytes()) << cut;
         }
     }
 }
@@ -112,8 +112,8 @@ int error_after(socks5_request request, std::string_view input)
 {
     socks5_client client(std::move(request));
     feed(client, input);
-    EXPECT_FALSE(client.done());
-    EXPECT_TRUE(client.error() == 0 || client.wanted() == 0);
+    EXPECT_FALSE((client.current_state() == exchange::state::done));
+    EXPECT_TRUE(client.error() == 0 || client.most_input_bytes() == 0);
     EXPECT_TRUE(client.error() == 0 || client.output().empty());
     return client.error();
 }

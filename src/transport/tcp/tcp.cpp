@@ -4,7 +4,7 @@
 #include "transport/ip/host.hpp"
 #include "transport/ip/settings.hpp"
 #include "transport/socket_stream.hpp"
-#include "transport/socks/socks_connect.hpp"
+#include "transport/socks/socks5.hpp"
 #include "transport/tcp/accept_filter.hpp"
 #include "transport/tcp/address.hpp"
 
@@ -92,14 +92,14 @@ std::string peer_text(int, const sockaddr* address, socklen_t bytes, bool ipv6)
     return (ipv6 && peer.is_v4() ? "::ffff:" : "") + peer.to_string();
 }
 
-// Only the loopback interface has packets as large as this. Over others the kernel, or the hardware,
-// cuts larger units in pieces, and where they end makes little difference.
+// Only the loopback interface has packets as large as this. Over others the kernel, or the
+// hardware, cuts larger units in pieces, and where they end makes little difference.
 constexpr std::uint32_t smallest_large_packet_bytes = 32 * 1024;
 
 std::size_t packet_bytes(int fd)
 {
-    // What this end takes; where it matters the other end is of the same interface. The current size
-    // (TCP_MAXSEG) is half of that until the window has grown.
+    // What this end takes; where it matters the other end is of the same interface. The current
+    // size (TCP_MAXSEG) is half of that until the window has grown.
     tcp_info info{};
     socklen_t size = sizeof info;
     const bool known = ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 &&
@@ -121,67 +121,77 @@ bool admits(int fd, const options& settings)
 constexpr socket_kind kind{ip_settings::apply, tune,      endpoint_text,
                            packet_bytes,       peer_text, admits};
 
-error_code check_connect(std::string_view address, const options&)
-{
-    return tcp_address::check_connect(address);
-}
+class tcp_bind final : public bind_endpoint {
+public:
+    tcp_bind(std::string_view address, std::shared_ptr<const options> settings)
+        : address_(address), settings_(std::move(settings))
+    {}
 
-std::unique_ptr<acceptor> listen(asio::io_context& io, std::string_view address,
-                                 const options& settings, error_code& error)
+    std::unique_ptr<acceptor> listen(asio::io_context& io, error_code& error) override
+    {
+        if (settings_->listening_fd >= 0)
+            return listen_on_given(io, {AF_INET, AF_INET6}, kind, *settings_, error);
+        auto endpoint = tcp_address::resolve_local(address_, settings_->ipv6, error);
+        if (error)
+            return nullptr;
+        auto bound = listen_on(io, endpoint, kind, *settings_, nullptr, error);
+        if (!bound && error == system_error(EAFNOSUPPORT) && settings_->ipv6) {
+            // A system without IPv6: IPv4 addresses can still be served.
+            error = {};
+            endpoint = tcp_address::resolve_local(address_, false, error);
+            if (!error)
+                bound = listen_on(io, endpoint, kind, *settings_, nullptr, error);
+        }
+        return bound;
+    }
+
+private:
+    const std::string address_;
+    const std::shared_ptr<const options> settings_;
+};
+
+std::shared_ptr<bind_endpoint>
+parse_bind(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
 {
-    if (settings.listening_fd >= 0)
-        return listen_on_given(io, {AF_INET, AF_INET6}, kind, settings, error);
+    if (settings->listening_fd >= 0) // whose address counts
+        return std::make_shared<tcp_bind>(address, std::move(settings));
     // A source, as connect addresses may have, means nothing here, but it has to be one.
     const auto parts = ip_host::split_local(address);
     if (parts.has_local)
         error = tcp_address::check_source(parts.local);
-    if (error)
-        return nullptr;
-    const auto local = parts.remote;
-    auto endpoint = tcp_address::resolve_local(local, settings.ipv6, error);
-    if (error)
-        return nullptr;
-    auto bound = listen_on(io, endpoint, kind, settings, nullptr, error);
-    if (!bound && error == system_error(EAFNOSUPPORT) && settings.ipv6) {
-        // A system without IPv6: IPv4 addresses can still be served.
-        error = {};
-        endpoint = tcp_address::resolve_local(local, false, error);
-        if (!error)
-            bound = listen_on(io, endpoint, kind, settings, nullptr, error);
-    }
-    return bound;
+    return error ? nullptr : std::make_shared<tcp_bind>(parts.remote, std::move(settings));
 }
 
 // A proxy that accepts and then says nothing is given up after this, if no other limit is set.
 constexpr std::chrono::milliseconds proxy_patience{30'000};
 
-/// Resolves the target, or the proxy in its place, then tries one address after the other; the
-/// proxy is asked for the target.
+/// Where a connection goes.
+struct tcp_target {
+    std::optional<std::string> source; ///< the local address, as it was given
+    ip_host::host_port peer;
+    ip_host::host_port next_hop; ///< the peer, or the proxy in its place
+};
+
+/// Resolves the next hop, then tries one address after the other.
 class tcp_connect final : public connect_attempt, public std::enable_shared_from_this<tcp_connect> {
 public:
-    tcp_connect(asio::io_context& io, const options& settings, std::string_view address,
-                connect_handler handler)
-        : io_(io), resolver_(io), settings_(settings), handler_(std::move(handler))
-    {
-        const auto parts = ip_host::split_local(address);
-        if (parts.has_local)
-            source_.emplace(parts.local);
-        target_ = ip_host::split(parts.remote).value_or(ip_host::host_port{});
-    }
+    tcp_connect(asio::io_context& io, std::shared_ptr<const connect_endpoint> owner,
+                const tcp_target& target, const options& settings, connect_handler handler)
+        : io_(io),
+          resolver_(io),
+          owner_(std::move(owner)),
+          target_(target),
+          settings_(settings),
+          handler_(std::move(handler))
+    {}
 
     void start()
     {
-        std::optional<ip_host::host_port> next_hop = target_;
-        if (!settings_.socks_proxy.empty()) {
-            const auto proxy = ip_host::split_local(settings_.socks_proxy);
-            if (proxy.has_local)
-                source_.emplace(proxy.local);
-            next_hop = ip_host::split(proxy.remote);
-        }
-        const auto port = next_hop ? ip_host::parse_port(next_hop->port) : std::nullopt;
-        if (!port || next_hop->host.empty())
+        const auto& hop = target_.next_hop;
+        const auto port = ip_host::parse_port(hop.port);
+        if (!port || hop.host.empty())
             return finish_later(system_error(EINVAL));
-        if (const auto literal = ip_host::literal(next_hop->host, settings_.ipv6)) {
+        if (const auto literal = ip_host::literal(hop.host, settings_.ipv6)) {
             if (literal->is_v6() && !settings_.ipv6)
                 return finish_later(system_error(EAFNOSUPPORT));
             candidates_.emplace_back(*literal, *port);
@@ -196,11 +206,11 @@ public:
             self->next(error);
         };
         if (settings_.ipv6)
-            resolver_.async_resolve(next_hop->host, next_hop->port, tcp::resolver::flags(),
+            resolver_.async_resolve(hop.host, hop.port, tcp::resolver::flags(),
                                     std::move(resolved));
         else
-            resolver_.async_resolve(tcp::v4(), next_hop->host, next_hop->port,
-                                    tcp::resolver::flags(), std::move(resolved));
+            resolver_.async_resolve(tcp::v4(), hop.host, hop.port, tcp::resolver::flags(),
+                                    std::move(resolved));
     }
 
     void cancel() noexcept override
@@ -217,11 +227,11 @@ private:
     {
         while (tried_ != candidates_.size()) {
             const tcp::endpoint& candidate = candidates_[tried_++];
-            if (!source_)
+            if (!target_.source)
                 return try_address(candidate, nullptr);
             error_code unsuitable;
             const generic_endpoint source(
-                tcp_address::resolve_source(*source_, candidate, unsuitable));
+                tcp_address::resolve_source(*target_.source, candidate, unsuitable));
             if (!unsuitable)
                 return try_address(candidate, &source);
             last = unsuitable;
@@ -238,26 +248,9 @@ private:
                                        return;
                                    if (error)
                                        return self->next(error);
-                                   self->reached(std::move(connected));
+                                   self->finish({}, std::move(connected));
                                },
                                handler_.steps()});
-    }
-
-    void reached(std::unique_ptr<stream> connected)
-    {
-        if (settings_.socks_proxy.empty())
-            return finish({}, std::move(connected));
-        const auto limit = settings_.connect_timeout_ms > 0
-                               ? std::chrono::milliseconds(settings_.connect_timeout_ms)
-                               : proxy_patience;
-        socks5_request request{target_.host, ip_host::parse_port(target_.port).value_or(0),
-                               settings_.socks_username, settings_.socks_password};
-        current_ = connect_through(
-            io_, std::move(connected), std::move(request), limit,
-            {[self = shared_from_this()](const error_code& error, std::unique_ptr<stream> ready) {
-                 self->finish(error, std::move(ready));
-             },
-             handler_.steps()});
     }
 
     void finish_later(const error_code& error)
@@ -276,21 +269,72 @@ private:
 
     asio::io_context& io_;
     tcp::resolver resolver_;
-    options settings_;
+    const std::shared_ptr<const connect_endpoint> owner_; ///< of these two
+    const tcp_target& target_;
+    const options& settings_;
     connect_handler handler_;
-    std::optional<std::string> source_;
-    ip_host::host_port target_;
     std::vector<tcp::endpoint> candidates_;
     std::size_t tried_ = 0;
     std::shared_ptr<connect_attempt> current_;
 };
 
-std::shared_ptr<connect_attempt> connect(asio::io_context& io, std::string_view address,
-                                         const options& settings, connect_handler handler)
+class tcp_connect_endpoint final : public connect_endpoint {
+public:
+    tcp_connect_endpoint(std::string_view address, std::shared_ptr<const options> settings)
+        : settings_(std::move(settings))
+    {
+        const auto parts = ip_host::split_local(address);
+        if (parts.has_local)
+            target_.source.emplace(parts.local);
+        target_.peer = ip_host::split(parts.remote).value_or(ip_host::host_port{});
+        target_.next_hop = target_.peer;
+        if (!uses_proxy())
+            return;
+        const auto proxy = ip_host::split_local(settings_->socks_proxy);
+        if (proxy.has_local)
+            target_.source.emplace(proxy.local);
+        target_.next_hop = ip_host::split(proxy.remote).value_or(ip_host::host_port{});
+    }
+
+    std::shared_ptr<connect_attempt> connect(asio::io_context& io, connect_handler handler) override
+    {
+        auto attempt = std::make_shared<tcp_connect>(io, shared_from_this(), target_, *settings_,
+                                                     std::move(handler));
+        attempt->start();
+        return attempt;
+    }
+
+    upgrades make_upgrades() override
+    {
+        upgrades through;
+        if (uses_proxy())
+            through.push_back(std::make_unique<socks5_client>(
+                socks5_request{target_.peer.host,
+                               ip_host::parse_port(target_.peer.port).value_or(0),
+                               settings_->socks_username, settings_->socks_password},
+                settings_->connect_timeout_ms > 0
+                    ? std::chrono::milliseconds(settings_->connect_timeout_ms)
+                    : proxy_patience));
+        return through;
+    }
+
+    std::string first_hop() const override
+    {
+        return uses_proxy() ? "tcp://" + settings_->socks_proxy : std::string();
+    }
+
+private:
+    bool uses_proxy() const noexcept { return !settings_->socks_proxy.empty(); }
+
+    const std::shared_ptr<const options> settings_;
+    tcp_target target_;
+};
+
+std::shared_ptr<connect_endpoint>
+parse_connect(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
 {
-    auto attempt = std::make_shared<tcp_connect>(io, settings, address, std::move(handler));
-    attempt->start();
-    return attempt;
+    error = tcp_address::check_connect(address);
+    return error ? nullptr : std::make_shared<tcp_connect_endpoint>(address, std::move(settings));
 }
 
 std::string canonical(std::string_view address, const options& settings)
@@ -299,13 +343,8 @@ std::string canonical(std::string_view address, const options& settings)
     return endpoint.port() == 0 ? std::string() : tcp_address::endpoint_text(endpoint);
 }
 
-std::string first_hop(const options& settings)
-{
-    return settings.socks_proxy.empty() ? std::string() : "tcp://" + settings.socks_proxy;
-}
-
 } // namespace
 
-const scheme tcp{"tcp", check_connect, listen, connect, canonical, first_hop};
+const scheme tcp{"tcp", parse_connect, parse_bind, canonical};
 
 } // namespace zlink::transport
