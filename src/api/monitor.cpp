@@ -34,10 +34,10 @@ int zmq_socket_monitor_versioned(void* socket, const char* addr, uint64_t events
 {
     const int failed = with_usable_socket(socket, [&](core::socket& s) {
         if (!addr)
-            return s.stop_monitor();
+            return core::stop_monitor(s);
         if (const int error = check(events, event_version, type))
             return error;
-        return s.start_monitor({addr, events, event_version, type});
+        return core::start_monitor(s, {addr, events, event_version, type});
     });
     return addr ? failed : unless_inherited(sockets(), socket, failed);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/burst_time.hpp"
+
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
@@ -44,11 +46,10 @@ public:
 /// belong to sockets that other threads use by now.
 class burst final : public std::enable_shared_from_this<burst> {
 public:
-    using clock = std::chrono::steady_clock;
+    using clock = burst_clock;
     using time_point = clock::time_point;
 
-    /// So old the oldest unwritten message may become while its thread goes on sending.
-    static constexpr std::chrono::nanoseconds bound{90'000};
+    static constexpr std::chrono::nanoseconds bound = most_held_back;
     /// A thread that sends to more connections than this leaves the writing to the I/O threads,
     /// which find a batch in each connection by the time they come to it.
     static constexpr std::size_t most_connections = 16;

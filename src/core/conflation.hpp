@@ -2,25 +2,19 @@
 #pragma once
 
 #include "core/options.hpp"
-#include "engine/socket_types.hpp"
 
 namespace zlink::core {
 
-/// Does a socket keep only the newest message it sends to a peer? ZMQ_CONFLATE, for the types it
-/// is meant for; subscriptions are never replaced by one another.
+/// Does a message replace the one that waits to be sent?
 inline bool conflates_sending(const socket_options& options) noexcept
 {
-    namespace types = engine::socket_types;
-    return options.conflate && (options.type == types::push || options.type == types::pub ||
-                                options.type == types::dealer);
+    return options.conflate && options.traits->conflates_sent;
 }
 
-/// The same for what it receives from a peer.
+/// Does a message replace the one that waits to be received?
 inline bool conflates_receiving(const socket_options& options) noexcept
 {
-    namespace types = engine::socket_types;
-    return options.conflate && (options.type == types::pull || options.type == types::sub ||
-                                options.type == types::dealer);
+    return options.conflate && options.traits->conflates_received;
 }
 
 } // namespace zlink::core

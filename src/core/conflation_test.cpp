@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/conflation.hpp"
+#include "engine/socket_types.hpp"
+#include "sockets/patterns.hpp"
 
 #include "core/pipe.hpp"
 
@@ -26,6 +28,7 @@ TEST(Conflation, is_for_the_directions_that_carry_messages)
                            row{types::xpub, false, false}, row{types::pair, false, false}}) {
         socket_options options;
         options.type = row.type;
+        options.traits = &sockets::traits_of(row.type);
         EXPECT_FALSE(conflates_sending(options) || conflates_receiving(options)) << row.type;
         options.conflate = true;
         EXPECT_EQ(row.sending, conflates_sending(options)) << row.type;

@@ -82,7 +82,8 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
         error = ETERM;
         return nullptr;
     }
-    const auto row = std::ranges::find(parts_.patterns, type, &pattern_row::type);
+    const auto row = std::ranges::find(parts_.patterns, type,
+                                       [](const pattern_row& each) { return each.traits.number; });
     if (row == parts_.patterns.end()) {
         error = EINVAL;
         return nullptr;

@@ -8,6 +8,7 @@
 #include "core/mechanism_row.hpp"
 #include "core/pattern.hpp"
 #include "core/socket.hpp"
+#include "core/socket_services.hpp"
 #include "core/transport_row.hpp"
 #include "runtime/io_thread.hpp"
 #include "transport/datagram.hpp"
@@ -35,7 +36,7 @@ struct builtins {
 /// Thread safety: any thread.
 /// Lifetime: terminate() returns 0 when every socket is closed and every lingering message is sent
 /// or given up; then the object can be destroyed.
-class context {
+class context final : public socket_services {
 public:
     explicit context(const builtins& parts);
     ~context();
@@ -50,25 +51,29 @@ public:
     std::string name_prefix() const;
 
     /// Null and `error` (EINVAL, EMFILE, ETERM, EAGAIN for threads that cannot be made).
-    std::shared_ptr<socket> open_socket(int type, int& error);
-    void close_socket(const std::shared_ptr<socket>& closing);
+    std::shared_ptr<socket> open_socket(int type, int& error) override;
+    void close_socket(const std::shared_ptr<socket>& closing) override;
 
     /// All operations end with ETERM from now on.
     void shutdown();
     /// shutdown(), then waits for the end of everything. 0 or EINTR.
     int terminate();
 
-    // for sockets
-    const transport_row* find_transport(std::string_view scheme) const noexcept;
-    std::span<const mechanism_row> mechanisms() const noexcept { return parts_.mechanisms; }
-    const transport::datagram_scheme* find_datagram_scheme(std::string_view name) const noexcept;
-    runtime::io_thread* choose_thread(std::uint64_t affinity) noexcept
+    // socket_services
+    const transport_row* find_transport(std::string_view scheme) const noexcept override;
+    const transport::datagram_scheme*
+    find_datagram_scheme(std::string_view name) const noexcept override;
+    std::span<const mechanism_row> mechanisms() const noexcept override
+    {
+        return parts_.mechanisms;
+    }
+    runtime::io_thread* choose_thread(std::uint64_t affinity) noexcept override
     {
         return pool_.choose(affinity);
     }
-    runtime::io_pool& pool() noexcept { return pool_; }
-    inproc_registry& inproc() noexcept { return inproc_; }
-    base::alarm_reserve& alarms() noexcept { return alarms_; }
+    runtime::io_pool& pool() noexcept override { return pool_; }
+    inproc_registry& inproc() noexcept override { return inproc_; }
+    base::alarm_reserve& alarms() noexcept override { return alarms_; }
 
 private:
     std::shared_ptr<void> make_hold();

@@ -2,30 +2,18 @@
 #include "core/datagram_session.hpp"
 
 #include "engine/codec/group_datagram.hpp"
-#include "engine/socket_types.hpp"
 
-#include <array>
 #include <cerrno>
 
 namespace zlink::core {
 namespace {
 
-namespace types = engine::socket_types;
 namespace group_datagram = engine::group_datagram;
 namespace zmtp3 = engine::zmtp3;
 
 constexpr std::size_t largest_datagram_bytes = 64 * 1024;
 // So many before others on the I/O thread are served.
 constexpr int datagrams_per_turn = 64;
-
-struct use {
-    int socket_type;
-    endpoint_role role;
-    datagram_head head;
-};
-constexpr std::array uses{use{types::radio, endpoint_role::connected, datagram_head::group},
-                          use{types::dish, endpoint_role::bound, datagram_head::group},
-                          use{types::dgram, endpoint_role::bound, datagram_head::address}};
 
 iovec piece_of(const void* data, std::size_t bytes)
 {
@@ -34,12 +22,11 @@ iovec piece_of(const void* data, std::size_t bytes)
 
 } // namespace
 
-std::optional<datagram_head> datagram_head_for(int socket_type, endpoint_role role) noexcept
+std::optional<datagram_head> datagram_head_for(const socket_type_traits& type,
+                                               endpoint_role role) noexcept
 {
-    for (const use& one : uses)
-        if (one.socket_type == socket_type && one.role == role)
-            return one.head;
-    return std::nullopt;
+    const auto use = role == endpoint_role::bound ? bound_datagrams : connected_datagrams;
+    return type.datagrams & use ? std::optional(type.head) : std::nullopt;
 }
 
 datagram_session::datagram_session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,

@@ -16,16 +16,11 @@
 
 namespace zlink::core {
 
-/// What a datagram has besides the body: the first of the two parts a message has in a pipe.
-enum class datagram_head : std::uint8_t {
-    group,  ///< in front of the body, see engine/codec/group_datagram.hpp
-    address ///< not in it: where it goes to or comes from, as text; what comes ends with a NUL
-};
-
 enum class endpoint_role : std::uint8_t { bound, connected };
 
 /// How a socket type uses datagrams at such an endpoint; nothing if it does not.
-std::optional<datagram_head> datagram_head_for(int socket_type, endpoint_role role) noexcept;
+std::optional<datagram_head> datagram_head_for(const socket_type_traits& type,
+                                               endpoint_role role) noexcept;
 
 /// The I/O side of a pipe whose messages are datagrams: each message of two parts is sent as one,
 /// each one received is put into the pipe as such a message. There is no handshake, no connection

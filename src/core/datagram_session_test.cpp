@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pipes of RADIO and DISH over real datagrams on the loopback interface.
 #include "core/datagram_session.hpp"
+#include "sockets/patterns.hpp"
 
 #include "engine/socket_types.hpp"
 #include "transport/udp/udp.hpp"
@@ -24,6 +25,7 @@ struct side {
     {
         link->box = std::make_shared<base::mailbox>();
         options.type = type;
+        options.traits = &sockets::traits_of(type);
         transport::error_code error;
         const auto open =
             role == endpoint_role::bound ? transport::udp.bind : transport::udp.connect;
@@ -32,7 +34,7 @@ struct side {
         endpoint = opened->endpoint();
         session = std::make_shared<datagram_session>(
             thread, link, std::make_shared<const socket_options>(options),
-            *datagram_head_for(type, role), role, std::move(opened));
+            *datagram_head_for(*options.traits, role), role, std::move(opened));
         pipe = session->make_pipe();
         pipe->set_limits(options.send_hwm, options.receive_hwm);
         session->start();
@@ -88,13 +90,16 @@ protected:
 
 TEST_F(DatagramSession, is_for_three_uses_only)
 {
-    EXPECT_EQ(datagram_head::group, datagram_head_for(types::radio, endpoint_role::connected));
-    EXPECT_EQ(datagram_head::group, datagram_head_for(types::dish, endpoint_role::bound));
-    EXPECT_EQ(datagram_head::address, datagram_head_for(types::dgram, endpoint_role::bound));
-    EXPECT_FALSE(datagram_head_for(types::radio, endpoint_role::bound));
-    EXPECT_FALSE(datagram_head_for(types::dish, endpoint_role::connected));
-    EXPECT_FALSE(datagram_head_for(types::dgram, endpoint_role::connected));
-    EXPECT_FALSE(datagram_head_for(types::pub, endpoint_role::bound));
+    EXPECT_EQ(datagram_head::group,
+              datagram_head_for(sockets::traits_of(types::radio), endpoint_role::connected));
+    EXPECT_EQ(datagram_head::group,
+              datagram_head_for(sockets::traits_of(types::dish), endpoint_role::bound));
+    EXPECT_EQ(datagram_head::address,
+              datagram_head_for(sockets::traits_of(types::dgram), endpoint_role::bound));
+    EXPECT_FALSE(datagram_head_for(sockets::traits_of(types::radio), endpoint_role::bound));
+    EXPECT_FALSE(datagram_head_for(sockets::traits_of(types::dish), endpoint_role::connected));
+    EXPECT_FALSE(datagram_head_for(sockets::traits_of(types::dgram), endpoint_role::connected));
+    EXPECT_FALSE(datagram_head_for(sockets::traits_of(types::pub), endpoint_role::bound));
 }
 
 TEST_F(DatagramSession, carries_group_and_body)

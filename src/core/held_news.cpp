@@ -2,11 +2,11 @@
 #include "core/held_news.hpp"
 
 #include "base/thread_own.hpp"
-#include "core/burst.hpp"
-#include "core/pipe.hpp"
+#include "core/burst_time.hpp"
 
 #include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 namespace zlink::core {
@@ -14,8 +14,12 @@ namespace {
 
 struct own_news {
     bool held = false; ///< there is a held_news
-    std::vector<std::shared_ptr<pipe_end>> readers;
-    burst::time_point since{}; ///< the first of them
+    struct reader {
+        std::shared_ptr<void> object;
+        void (*tell)(void*) noexcept;
+    };
+    std::vector<reader> readers;
+    burst_clock::time_point since{}; ///< the first of them
 };
 using news_of_thread = base::thread_own<own_news>;
 const news_of_thread keep_news_of_thread;
@@ -26,13 +30,13 @@ constexpr std::size_t most_readers = 64;
 void tell_all(own_news& own) noexcept
 {
     for (const auto& reader : own.readers)
-        reader->notify(pipe_end::readable);
+        reader.tell(reader.object.get());
     own.readers.clear();
 }
 
-void tell_overdue(own_news& own, burst::time_point now) noexcept
+void tell_overdue(own_news& own, burst_clock::time_point now) noexcept
 {
-    if (!own.readers.empty() && now - own.since >= burst::bound)
+    if (!own.readers.empty() && now - own.since >= most_held_back)
         tell_all(own);
 }
 
@@ -60,26 +64,29 @@ held_news::~held_news()
     own->held = false;
 }
 
-bool held_news::hold(pipe_end& reader) noexcept
+bool held_news::is_held() noexcept
+{
+    const own_news* const own = news_of_thread::find();
+    return own && own->held;
+}
+
+void held_news::add(std::shared_ptr<void> reader, tell_function tell) noexcept
 {
     own_news* const own = news_of_thread::find();
-    if (!own || !own->held)
-        return false;
-    const auto now = burst::clock::now();
+    const auto now = burst_clock::now();
     if (own->readers.size() == most_readers)
         tell_all(*own);
     else
         tell_overdue(*own, now);
     if (own->readers.empty())
         own->since = now;
-    own->readers.push_back(reader.shared_from_this()); // there is room
-    return true;
+    own->readers.push_back({std::move(reader), tell}); // there is room
 }
 
 void held_news::look() noexcept
 {
     if (own_news* const own = news_of_thread::find(); own && !own->readers.empty())
-        tell_overdue(*own, burst::clock::now());
+        tell_overdue(*own, burst_clock::now());
 }
 
 void held_news::tell() noexcept

@@ -3,12 +3,10 @@
 
 #include "core/conflation.hpp"
 #include "core/notices.hpp"
-#include "core/socket_link.hpp"
 #include "engine/conflate.hpp"
 #include "engine/inbound.hpp"
 #include "engine/message_rules.hpp"
 #include "engine/raw_inbound.hpp"
-#include "engine/socket_types.hpp"
 #include "engine/wire/wire_inbound.hpp"
 
 #include <algorithm>
@@ -16,20 +14,6 @@
 #include <utility>
 
 namespace zlink::core {
-namespace {
-
-namespace types = engine::socket_types;
-
-engine::kept_commands commands_for(int type) noexcept
-{
-    if (type == types::radio)
-        return engine::kept_commands::groups;
-    return takes_subscriptions(type) ? engine::kept_commands::subscriptions
-                                     : engine::kept_commands::none;
-}
-
-} // namespace
-
 void incoming::begin(const engine::wire& how, std::shared_ptr<pipe_end> to,
                      engine::command_handler& commands)
 {
@@ -46,15 +30,16 @@ std::unique_ptr<engine::decoder> incoming::make_decoder(const engine::wire& how,
     if (how.is_plain_bytes)
         return std::make_unique<engine::raw_inbound>(
             to, static_cast<std::size_t>(options_->receive_batch_bytes));
-    engine::message_rules rules(options_->max_message_bytes, commands_for(options_->type));
-    if (options_->type == types::req)
+    const socket_type_traits& type = *options_->traits;
+    engine::message_rules rules(options_->max_message_bytes, type.keeps);
+    if (type.receives == message_form::reply)
         rules.require_envelope();
-    else if (options_->type == types::dish)
+    else if (type.receives == message_form::group)
         rules.require_group();
     if (!how.decodes_queue_format())
         return std::make_unique<engine::wire_inbound>(to, how, rules, commands);
     auto in = std::make_unique<engine::inbound>(to, rules, commands);
-    if (options_->type == types::req || options_->type == types::rep)
+    if (type.receives == message_form::reply || type.receives == message_form::request)
         in->take_off_envelope();
     return in;
 }
@@ -105,7 +90,7 @@ void incoming::subscribe_to_all()
 
 void incoming::tell(std::string_view notice)
 {
-    const frame message = notice_frame(options_->type, notice);
+    const frame message = notice_frame(options_->traits->marks_notices, notice);
     if (decoder_->append(message.flags, message.bytes()))
         pass_on();
 }

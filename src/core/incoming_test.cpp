@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/incoming.hpp"
+#include "sockets/patterns.hpp"
 
 #include "engine/codec/zmtp3.hpp"
 #include "engine/socket_types.hpp"
@@ -30,6 +31,7 @@ protected:
     void begin(int type)
     {
         options_.type = type;
+        options_.traits = &sockets::traits_of(type);
         in_.emplace(std::make_shared<const socket_options>(options_));
         connect();
     }

@@ -17,6 +17,7 @@ peer_info describe(const socket_options& options)
     info.socket_type = options.type;
     info.wants_newest = conflates_receiving(options);
     info.farewell = disconnect_message(options);
+    info.marks_notices = options.traits->marks_notices;
     return info;
 }
 

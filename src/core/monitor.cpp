@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/monitor.hpp"
 
-#include "core/context.hpp"
 #include "core/endpoint.hpp"
+#include "core/event_sink.hpp"
+#include "core/socket.hpp"
+#include "core/socket_services.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <cerrno>
@@ -58,18 +60,17 @@ event_message version_2(const monitor_event& event)
     return parts;
 }
 
-} // namespace
-
 /// The internal socket of one registration, and what it could not take yet.
 /// Thread safety: any thread.
 /// Lifetime: keeps itself alive while it waits for the application to take the backlog.
-class monitor_outlet : public std::enable_shared_from_this<monitor_outlet> {
+class monitor_outlet final : public event_listener,
+                             public std::enable_shared_from_this<monitor_outlet> {
 public:
-    monitor_outlet(context& owner, std::shared_ptr<socket> out, int version)
+    monitor_outlet(socket_services& owner, std::shared_ptr<socket> out, int version)
         : owner_(owner), out_(std::move(out)), version_(version)
     {}
 
-    void send(const monitor_event& event)
+    void on_event(const monitor_event& event) override
     {
         event_message message = version_ == 1 ? version_1(event) : version_2(event);
         std::lock_guard lock(mutex_);
@@ -82,7 +83,7 @@ public:
         watch();
     }
 
-    void close() noexcept
+    void end() noexcept override
     {
         {
             std::lock_guard lock(mutex_);
@@ -139,7 +140,7 @@ private:
             watch();
     }
 
-    context& owner_;
+    socket_services& owner_;
     const std::shared_ptr<socket> out_;
     const int version_;
     std::mutex mutex_; ///< guards the rest, and out_ but for its end
@@ -149,17 +150,19 @@ private:
     bool closed_ = false;
 };
 
-monitor::monitor() = default;
-monitor::~monitor() = default;
+} // namespace
 
-int monitor::start(context& owner, const monitor_settings& settings)
+int start_monitor(socket& watched, const monitor_settings& settings)
 {
+    if (watched.is_interrupted())
+        return ETERM;
     endpoint_text endpoint;
     if (const int error = parse_endpoint(settings.endpoint, endpoint))
         return error;
     if (endpoint.scheme != "inproc")
         return EPROTONOSUPPORT;
-    stop();
+    watched.events_of_connections().stop();
+    socket_services& owner = watched.services();
     int error = 0;
     const std::shared_ptr<socket> out = owner.open_socket(settings.socket_type, error);
     if (!out)
@@ -176,37 +179,16 @@ int monitor::start(context& owner, const monitor_settings& settings)
         owner.close_socket(out);
         return error;
     }
-    std::lock_guard lock(mutex_);
-    outlet_ = std::move(outlet);
-    wanted_.store(settings.events, std::memory_order_relaxed);
+    watched.events_of_connections().start(std::move(outlet), settings.events);
     return 0;
 }
 
-void monitor::stop() noexcept
+int stop_monitor(socket& watched)
 {
-    if (!outlet_) // changed by this thread only
-        return;
-    emit({ZMQ_EVENT_MONITOR_STOPPED, {}, monitor_event::side::bound, {}, {}});
-    std::shared_ptr<monitor_outlet> ended;
-    {
-        std::lock_guard lock(mutex_);
-        wanted_.store(0, std::memory_order_relaxed);
-        ended = std::move(outlet_);
-    }
-    ended->close();
-}
-
-void monitor::emit(const monitor_event& event) noexcept
-{
-    if (!wants(event.id))
-        return;
-    try {
-        std::lock_guard lock(mutex_);
-        if (outlet_)
-            outlet_->send(event);
-    } catch (...) {
-        // Without memory for it the event is dropped.
-    }
+    if (watched.is_interrupted())
+        return ETERM;
+    watched.events_of_connections().stop();
+    return 0;
 }
 
 } // namespace zlink::core

@@ -28,8 +28,8 @@ std::string_view hiccup_message(const socket_options& options) noexcept;
 bool notifies_connect(const socket_options& options) noexcept;
 bool notifies_disconnect(const socket_options& options) noexcept;
 
-/// A notice as the application's socket of type `socket_type` receives it. REQ and REP, whose
-/// messages have an envelope, know their notices by the command flag: no peer can send that.
-frame notice_frame(int socket_type, std::string_view text) noexcept;
+/// A notice as the application's socket receives it. `is_marked`, see socket_type_traits: by the
+/// command flag, as no peer can send that.
+frame notice_frame(bool is_marked, std::string_view text) noexcept;
 
 } // namespace zlink::core

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/option_kinds.hpp"
 
+#include "core/option_values.hpp"
+
 #include "transport/tcp/accept_filter.hpp"
 
 #include <algorithm>

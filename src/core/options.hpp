@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/socket_type_traits.hpp"
 #include "engine/heartbeat.hpp"
 #include "engine/metadata.hpp"
 #include "transport/options.hpp"
@@ -19,10 +20,14 @@ enum class wire_format : std::uint8_t {
     raw_with_notices, ///< plain bytes; an empty message tells when the peer comes and goes
 };
 
+/// A socket of no special type.
+inline constexpr socket_type_traits plain_type{};
+
 /// The options every socket has. Endpoints work with a copy made when they are created.
 struct socket_options {
     int type = -1;
-    wire_format wire = wire_format::zmtp; ///< the pattern's, when an endpoint is made
+    const socket_type_traits* traits = &plain_type; ///< of that type
+    wire_format wire = wire_format::zmtp;           ///< the pattern's, when an endpoint is made
     std::uint64_t affinity = 0;
     std::string routing_id;
     int send_hwm = 1000;    ///< messages, 0 = no limit
@@ -53,17 +58,5 @@ struct socket_options {
     int multicast_max_datagram_bytes = 1500;
     transport::options transport;
 };
-
-/// Sets a general option. 0 or errno: EINVAL for unknown options and bad values, ENOTSUP for those
-/// whose feature is not built.
-int set_option(socket_options& options, int id, const void* value, std::size_t bytes);
-
-/// Reads a general option into `value` (`*bytes`: room in, length out). 0 or errno.
-int get_option(const socket_options& options, int id, void* value, std::size_t* bytes);
-
-/// Helpers for options that live elsewhere.
-int read_int(const void* value, std::size_t bytes, int& out) noexcept;
-int write_int(int from, void* value, std::size_t* bytes) noexcept;
-int write_text(const std::string& from, void* value, std::size_t* bytes) noexcept;
 
 } // namespace zlink::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/options.hpp"
+#include "core/option_table.hpp"
 #include "core/pipe.hpp"
 #include "core/socket_link.hpp"
 
@@ -137,9 +137,8 @@ protected:
 
 /// A socket type as the composition root lists it.
 struct pattern_row {
-    int type;
+    socket_type_traits traits;
     std::unique_ptr<pattern> (*make)(pattern_host& host);
-    bool thread_safe = false; ///< many threads may use the socket at once
 };
 
 } // namespace zlink::core

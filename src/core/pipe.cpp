@@ -66,7 +66,7 @@ std::unique_ptr<peer_info> pipe_end::take_peer()
     farewell_.reset();
     try {
         if (!taken->farewell.empty())
-            farewell_.reset(new farewell{taken->farewell, taken->socket_type});
+            farewell_.reset(new farewell{taken->farewell, taken->marks_notices});
     } catch (...) { // memory has run out: the news stay
         peer_info* none = nullptr;
         if (peer_.compare_exchange_strong(none, taken.get(), std::memory_order_acq_rel))
@@ -452,7 +452,7 @@ bool pipe_end::skip_message(std::size_t& most_parts) noexcept
 void pipe_end::say_farewell() noexcept
 {
     if (farewell_)
-        write(notice_frame(farewell_->to, farewell_->text));
+        write(notice_frame(farewell_->is_marked, farewell_->text));
 }
 
 bool pipe_end::leave() noexcept

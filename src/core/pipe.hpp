@@ -83,18 +83,19 @@ public:
     /// Nothing more is written: when all is sent the peer shall go, which is told by `closed`. What
     /// it has sent can still be read.
     virtual void on_output_ended() noexcept {}
-    /// Nothing more is written, as the connection is no longer wanted. What has come by now is still
-    /// read; `closed` follows.
+    /// Nothing more is written, as the connection is no longer wanted. What has come by now is
+    /// still read; `closed` follows.
     virtual void on_left() noexcept {}
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
     /// ever).
     virtual void on_closed(int linger_ms) noexcept = 0;
-    /// The same, as the peer is not wanted now: nothing is sent any more, and it may be tried again.
+    /// The same, as the peer is not wanted now: nothing is sent any more, and it may be tried
+    /// again.
     virtual void on_refused() noexcept { on_closed(0); }
     struct passed_by {
-        std::size_t bytes = 0;  ///< taken, of both pieces together
-        bool deferred = false;  ///< as in wake_result, from now on
-        bool has_room = false;  ///< the same
+        std::size_t bytes = 0; ///< taken, of both pieces together
+        bool deferred = false; ///< as in wake_result, from now on
+        bool has_room = false; ///< the same
     };
     /// Tries to send one whole message past the queue, which is idle or the caller's to flush: what
     /// comes before its last body, and that, from the caller's memory. What was not taken has to be
@@ -117,8 +118,8 @@ public:
         identified = 2, ///< take_peer() has what the peer announced
         readable = 4,
         writable = 8,
-        closed = 16, ///< the other end is gone; what it sent can still be read
-        lent = 32,   ///< this end may read by itself, see pipe_peer::read_lent()
+        closed = 16,  ///< the other end is gone; what it sent can still be read
+        lent = 32,    ///< this end may read by itself, see pipe_peer::read_lent()
         leaving = 64, ///< the other end is going: a message that says so follows, and `closed`
     };
 
@@ -152,6 +153,8 @@ public:
     const std::shared_ptr<channel_pair>& channels() const noexcept { return channels_; }
     /// Tells the socket; false if the socket is gone.
     bool notify(std::uint32_t events) noexcept;
+    /// The same: there is something to read.
+    void tell_news() noexcept { notify(readable); }
 
     // --- what the handshake found; any thread
     void set_peer(peer_info info) { set_peer(std::make_unique<peer_info>(std::move(info))); }
@@ -283,9 +286,9 @@ public:
     /// The other end is gone (the event was handled): it need not be told of anything.
     void mark_other_gone() noexcept { other_closed_ = other_gone_ = true; }
     bool other_closed() const noexcept { return other_closed_; }
-    /// The connection is going to be closed by who has made it: nothing more is written, and what has
-    /// come is read until `closed`, see pipe_peer::on_left(). False if the other end is gone already:
-    /// nothing follows.
+    /// The connection is going to be closed by who has made it: nothing more is written, and what
+    /// has come is read until `closed`, see pipe_peer::on_left(). False if the other end is gone
+    /// already: nothing follows.
     bool leave() noexcept;
     /// Ends the peer's side, as close() does, but what it has sent can still be read.
     void hang_up(int linger_ms) noexcept;
@@ -333,14 +336,15 @@ public:
     bool is_inproc = false;
     bool last_words_follow = false; ///< between `leaving` and `closed`
     bool dropped = false;           ///< the socket is to close it
-    /// The peer is not wanted now: close() says so, see pipe_peer::on_refused(). Read by any thread.
+    /// The peer is not wanted now: close() says so, see pipe_peer::on_refused(). Read by any
+    /// thread.
     std::atomic<bool> refused{false};
-    bool waits_for_reader = false; ///< inproc: no other pipe waits meanwhile
-    shared_text endpoint;          ///< as given to connect; of an accepted connection as bound
-    std::string far_end;           ///< of an accepted connection: the endpoint of the peer
-    bool output_ends = false;      ///< of a STREAM: nothing more is sent
+    bool waits_for_reader = false;   ///< inproc: no other pipe waits meanwhile
+    shared_text endpoint;            ///< as given to connect; of an accepted connection as bound
+    std::string far_end;             ///< of an accepted connection: the endpoint of the peer
+    bool output_ends = false;        ///< of a STREAM: nothing more is sent
     std::uint64_t last_messages = 0; ///< it gives so many more and then none; 0 = no end is near
-    bool takes_all_groups = false; ///< of a RADIO: the peer joins none and is sent every message
+    bool takes_all_groups = false;   ///< of a RADIO: the peer joins none and is sent every message
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
     /// connection is told all of them. Set under the lock of the subscriptions.
     std::atomic<bool> linked{false};
@@ -468,13 +472,13 @@ private:
     bool handed_over_ = false;    ///< another thread writes it, see wake_result
     std::size_t deferred_bytes_ = 0;
     std::size_t look_at_bytes_ = flush_bytes; ///< see flush_or_look()
-    bool in_message_ = false; ///< a part with flag_more was written last
+    bool in_message_ = false;                 ///< a part with flag_more was written last
     bool other_closed_ = false;
     bool other_gone_ = false;
     bool closed_ = false;
     struct farewell {
         std::string text;
-        int to; ///< the type of its socket
+        bool is_marked;
     };
     std::unique_ptr<farewell> farewell_; ///< the last message to the other end
     bool out_is_plain_ = false;
@@ -496,8 +500,8 @@ private:
     std::unique_ptr<base::reading_pace> pace_; ///< if the writer is a thread of the application
 };
 
-/// A pipe end as pipe_end() makes it. The other end posts it as mail, which counts a reference: where
-/// that lies must not be left to chance.
+/// A pipe end as pipe_end() makes it. The other end posts it as mail, which counts a reference:
+/// where that lies must not be left to chance.
 inline std::shared_ptr<pipe_end> make_pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
                                                std::shared_ptr<base::mailbox> box)
 {

@@ -222,7 +222,7 @@ proxy::progress proxy::wait_or_fail(int error) noexcept
 // One message, or what is left of one.
 proxy::progress proxy::forward(direction& way)
 {
-    if (way.from->at == way.to->at && way.to->at->options().type == ZMQ_REP)
+    if (way.from->at == way.to->at && way.to->at->options().traits->answers)
         return answer(way);
     if (way.from->at->gate() || way.to->at->gate())
         return forward_shared(way);
@@ -422,7 +422,7 @@ void proxy::execute(std::string_view command, bool& ended)
         paused_ = false;
     else if (command == "TERMINATE")
         ended = true;
-    if (control_->options().type == ZMQ_REP)
+    if (control_->options().traits->answers)
         control_->send({}, true); // it has to answer before it can receive again
 }
 

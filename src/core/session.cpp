@@ -5,7 +5,6 @@
 #include "core/mechanism_row.hpp"
 #include "core/notices.hpp"
 #include "engine/bytes.hpp"
-#include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
 #include <cerrno>
@@ -16,8 +15,6 @@
 
 namespace zlink::core {
 namespace {
-
-namespace types = engine::socket_types;
 
 // So many reads before others on the I/O thread are served.
 constexpr int reads_per_turn = 16;
@@ -36,11 +33,6 @@ engine::local_peer local_peer(const socket_options& options)
 }
 
 } // namespace
-
-bool takes_subscriptions(int type) noexcept
-{
-    return type == types::pub || type == types::xpub;
-}
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
@@ -322,7 +314,7 @@ void session::begin_traffic(const opening::ending& how)
         return read();
     }
     // A subscriber of this age chooses by itself.
-    if (remote.unversioned && takes_subscriptions(options_->type))
+    if (remote.unversioned && options_->traits->keeps == engine::kept_commands::subscriptions)
         in_.subscribe_to_all();
     if (feed(how.rest) && in_traffic_) // more may be there already, but rarely is
         wait(transport::direction::read);
@@ -344,12 +336,12 @@ void session::attach_outbound(const opening::ending& how, engine::wire wire,
     std::vector<std::byte> first; // frames
     if (const auto hello = hello_message(*options_); !hello.empty() && !is_raw())
         engine::append_message_frame(first, engine::as_bytes(hello));
-    const bool subscribes = sends_subscriptions(options_->type) && link_->subscriptions;
+    const announced announces = options_->traits->announces;
+    const bool subscribes = announces != announced::nothing && link_->subscriptions;
     if (subscribes) {
         if (!relay_)
             relay_ = std::make_unique<subscription_relay>();
-        relay_->begin(first, *link_->subscriptions, options_->type, how.remote, *socket_end_,
-                      announce);
+        relay_->begin(first, *link_->subscriptions, announces, how.remote, *socket_end_, announce);
         wire.filter = relay_.get();
         wire.batches = false;
     }
@@ -954,7 +946,7 @@ void session::begin_close(int linger_ms)
     if (options_->heartbeat.interval_ms == 0)
         heartbeat_.pause(shared_from_this()); // nothing is read any more
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
-    if (!channels_ || linger_ms == 0 || options_->type == types::sub)
+    if (!channels_ || linger_ms == 0 || !options_->traits->lingers)
         return finish();
     finish_if_drained();
     if (finished_)

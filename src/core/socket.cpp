@@ -4,9 +4,9 @@
 #include "base/held_signals.hpp"
 #include "base/sleep.hpp"
 #include "core/burst.hpp"
-#include "core/context.hpp"
 #include "core/endpoint.hpp"
 #include "core/session.hpp"
+#include "core/socket_services.hpp"
 #include "core/write_pace.hpp"
 
 #include <algorithm>
@@ -37,18 +37,19 @@ constexpr std::size_t most_flushed = 64;
 
 } // namespace
 
-socket::socket(context& owner, const pattern_row& row,
+socket::socket(socket_services& owner, const pattern_row& row,
                std::shared_ptr<const socket_options> defaults, std::shared_ptr<void> context_hold)
     : context_(owner),
       options_(std::move(defaults)),
       box_(std::make_shared<base::mailbox>()),
       link_(std::make_shared<socket_link>()),
       pattern_(row.make(*this)),
-      thread_safe_(row.thread_safe)
+      thread_safe_(row.traits.thread_safe)
 {
-    if (options_->type != row.type) {
+    if (options_->type != row.traits.number) {
         socket_options& own = change_options();
-        own.type = row.type;
+        own.type = row.traits.number;
+        own.traits = &row.traits;
         if (own.linger_ms == -1)
             own.linger_ms = pattern_->default_linger_ms();
         own.wire = pattern_->wire();
@@ -715,21 +716,6 @@ void socket::close_if_left() noexcept
     } catch (...) {
         // Memory ran out while closing: what could not be told to the I/O threads ends with them.
     }
-}
-
-// --- monitor -----------------------------------------------------------------------------------
-
-int socket::start_monitor(const monitor_settings& settings)
-{
-    return box_->interrupted() ? ETERM : link_->events.start(context_, settings);
-}
-
-int socket::stop_monitor()
-{
-    if (box_->interrupted())
-        return ETERM;
-    link_->events.stop();
-    return 0;
 }
 
 int socket::report_pipes()

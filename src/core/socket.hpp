@@ -24,7 +24,7 @@
 
 namespace zlink::core {
 
-class context;
+class socket_services;
 class socket;
 
 /// While it exists a call waits for a socket that belongs to its thread: if another thread closes
@@ -51,8 +51,8 @@ private:
 class socket final : public pattern_host {
 public:
     /// `defaults`: of any socket, or shared_options() of a new one of this type.
-    socket(context& owner, const pattern_row& row, std::shared_ptr<const socket_options> defaults,
-           std::shared_ptr<void> context_hold);
+    socket(socket_services& owner, const pattern_row& row,
+           std::shared_ptr<const socket_options> defaults, std::shared_ptr<void> context_hold);
     ~socket() override;
 
     int send(const frame& part, bool dont_wait)
@@ -156,9 +156,10 @@ public:
     int set_option(int id, const void* value, std::size_t bytes);
     int get_option(int id, void* value, std::size_t* bytes);
 
-    /// Begins to tell about connections, see monitor; stop_monitor() ends it. 0 or errno.
-    int start_monitor(const monitor_settings& settings);
-    int stop_monitor();
+    /// Has the context been terminated? Every operation answers ETERM then.
+    bool is_interrupted() const noexcept { return box_->interrupted(); }
+    event_sink& events_of_connections() const noexcept { return link_->events; }
+    socket_services& services() const noexcept { return context_; }
     /// Tells the monitor the queue lengths of each pipe. 0, EINVAL (not monitored with
     /// ZMQ_EVENT_PIPES_STATS), or EAGAIN (no pipes).
     int report_pipes();
@@ -398,7 +399,7 @@ private:
     bool end_connected(std::string_view text);
     void forget_left_endpoints() noexcept;
 
-    context& context_;
+    socket_services& context_;
     std::shared_ptr<const socket_options> options_; ///< shared with endpoints, and like sockets
     const std::shared_ptr<base::mailbox> box_;
     shortcuts shortcuts_;

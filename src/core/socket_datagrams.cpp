@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Endpoints of datagram transports: the part of a socket that knows them.
-#include "core/context.hpp"
 #include "core/datagram_session.hpp"
 #include "core/socket.hpp"
+#include "core/socket_services.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,13 +13,14 @@ namespace zlink::core {
 // There are no datagrams over streams.
 bool socket::wants_other_transport(std::string_view scheme) const noexcept
 {
-    return options_->type == ZMQ_DGRAM && (scheme == "inproc" || context_.find_transport(scheme));
+    return options_->traits->datagrams_only &&
+           (scheme == "inproc" || context_.find_transport(scheme));
 }
 
 int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
                            std::string_view text, std::string_view address)
 {
-    const auto head = datagram_head_for(options_->type, role);
+    const auto head = datagram_head_for(*options_->traits, role);
     if (!head)
         return ENOCOMPATPROTO;
     runtime::io_thread* const thread = context_.choose_thread(options_->affinity);

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/mailbox.hpp"
-#include "core/monitor.hpp"
+#include "core/event_sink.hpp"
 #include "core/options.hpp"
 
 #include <atomic>
@@ -37,7 +37,7 @@ struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
     std::shared_ptr<shared_pace> pace;                  ///< not null
-    monitor events;                            ///< where to tell what happens to connections
+    event_sink events;                         ///< where to tell what happens to connections
     std::span<const mechanism_row> mechanisms; ///< that there are; not empty
     /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket
     /// looks for them when this has changed.
@@ -45,8 +45,5 @@ struct socket_link {
     /// Counted by the context: it is terminated when no socket and no I/O object is left.
     std::shared_ptr<void> context_hold;
 };
-
-/// Types whose inbound pipes carry subscriptions.
-bool takes_subscriptions(int socket_type) noexcept;
 
 } // namespace zlink::core

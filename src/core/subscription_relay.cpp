@@ -3,7 +3,6 @@
 
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
-#include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
 #include <cstddef>
@@ -14,7 +13,6 @@
 namespace zlink::core {
 namespace {
 
-namespace types = engine::socket_types;
 namespace zmtp3 = engine::zmtp3;
 
 // What peers older than ZMTP 3.1 are told instead of the command: byte 1 (subscribe) or 0 (cancel),
@@ -29,17 +27,12 @@ void write_as_message(std::span<const std::byte> command_body, std::vector<std::
 
 } // namespace
 
-bool sends_subscriptions(int socket_type) noexcept
-{
-    return socket_type == types::sub || socket_type == types::xsub || socket_type == types::dish;
-}
-
 void subscription_relay::begin(std::vector<std::byte>& opening, subscription_source& source,
-                               int socket_type, const engine::remote_peer& remote, pipe_end& pipe,
+                               announced what, const engine::remote_peer& remote, pipe_end& pipe,
                                const std::function<void()>& announce)
 {
     stale_before_ = 0;
-    const bool groups = socket_type == types::dish; // told by commands in every version
+    const bool groups = what == announced::groups; // told by commands in every version
     as_messages_ = (remote.major < 3 || remote.minor == 0) && !groups;
     knows_no_groups_ = remote.major < 3 && groups;
     std::vector<std::byte> commands;

@@ -3,6 +3,7 @@
 
 #include "core/pipe.hpp"
 #include "core/socket_link.hpp"
+#include "core/socket_type_traits.hpp"
 #include "engine/peer.hpp"
 #include "engine/wire/wire.hpp"
 
@@ -12,9 +13,6 @@
 #include <vector>
 
 namespace zlink::core {
-
-/// Does the peer of a socket of this type have to know what it subscribes to?
-bool sends_subscriptions(int socket_type) noexcept;
 
 /// Tells the peer of a pipe what the socket subscribes to. Each new connection is told everything
 /// first; what lies in the queue from before that is outdated then, what is queued later follows.
@@ -29,7 +27,7 @@ public:
     /// A connection begins: appends all subscriptions to `opening`, as frames in the format of a
     /// queue that need no filter any more. Calls `announce` before anything else is subscribed or
     /// cancelled. From then on the object is the filter of the connection.
-    void begin(std::vector<std::byte>& opening, subscription_source& source, int socket_type,
+    void begin(std::vector<std::byte>& opening, subscription_source& source, announced what,
                const engine::remote_peer& remote, pipe_end& pipe,
                const std::function<void()>& announce);
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/subscription_relay.hpp"
 
-#include "engine/socket_types.hpp"
 #include "engine/traffic_commands.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +10,6 @@
 namespace zlink::core {
 namespace {
 
-namespace types = engine::socket_types;
 using engine::traffic_command_kind;
 
 std::vector<std::byte> command_frame(traffic_command_kind kind, std::string_view argument)
@@ -45,13 +43,13 @@ private:
 
 class SubscriptionRelay : public ::testing::Test {
 protected:
-    void begin(subscription_source& source, int type, std::uint8_t major, std::uint8_t minor)
+    void begin(subscription_source& source, announced what, std::uint8_t major, std::uint8_t minor)
     {
         engine::remote_peer remote;
         remote.major = major;
         remote.minor = minor;
         opening_.clear();
-        relay_.begin(opening_, source, type, remote, pipe_, [&] { ++announced_; });
+        relay_.begin(opening_, source, what, remote, pipe_, [&] { ++announced_; });
     }
     std::string opening() const { return text(opening_); }
     /// What becomes of a command that lies at `position` of the queue.
@@ -76,7 +74,7 @@ TEST_F(SubscriptionRelay, tells_each_connection_what_is_subscribed)
 {
     one_subscription source(traffic_command_kind::subscribe);
     for (int connection = 1; connection <= 2; ++connection) {
-        begin(source, types::sub, 3, 1);
+        begin(source, announced::subscriptions, 3, 1);
         EXPECT_EQ(opening(), text(command_frame(traffic_command_kind::subscribe, "a")));
         EXPECT_EQ(announced_, connection);
         EXPECT_TRUE(pipe_.linked);
@@ -87,18 +85,18 @@ TEST_F(SubscriptionRelay, tells_each_connection_what_is_subscribed)
 TEST_F(SubscriptionRelay, tells_older_peers_by_messages)
 {
     one_subscription source(traffic_command_kind::subscribe);
-    begin(source, types::xsub, 3, 0);
+    begin(source, announced::subscriptions, 3, 0);
     EXPECT_EQ(opening(), std::string("\0\2\1a", 4));
     EXPECT_EQ(filtered(traffic_command_kind::cancel, 0), std::string("\0\2\0a", 4));
     EXPECT_FALSE(relay_.passes_all(1000));
-    begin(source, types::xsub, 1, 0);
+    begin(source, announced::subscriptions, 1, 0);
     EXPECT_EQ(opening(), std::string("\0\2\1a", 4)) << "the wire gives it the head of ZMTP 1.0";
 }
 
 TEST_F(SubscriptionRelay, tells_of_groups_by_commands)
 {
     one_subscription source(traffic_command_kind::join);
-    begin(source, types::dish, 3, 0);
+    begin(source, announced::groups, 3, 0);
     EXPECT_EQ(opening(), text(command_frame(traffic_command_kind::join, "a")));
 }
 
@@ -106,7 +104,7 @@ TEST_F(SubscriptionRelay, tells_peers_without_commands_of_no_groups)
 {
     one_subscription source(traffic_command_kind::join);
     for (const std::uint8_t major : {1, 2}) {
-        begin(source, types::dish, major, 0);
+        begin(source, announced::groups, major, 0);
         EXPECT_EQ(opening(), "");
         EXPECT_EQ(filtered(traffic_command_kind::leave, 0), "");
     }
@@ -119,7 +117,7 @@ TEST_F(SubscriptionRelay, leaves_out_what_the_connection_was_told_already)
     const std::uint64_t position = channels_->a_to_b.queue.published_position();
     ASSERT_GT(position, 0u);
     one_subscription source(traffic_command_kind::subscribe);
-    begin(source, types::sub, 3, 1);
+    begin(source, announced::subscriptions, 3, 1);
     EXPECT_FALSE(relay_.passes_all(position - 1));
     EXPECT_TRUE(relay_.passes_all(position)) << "it passes as it lies in the queue";
     EXPECT_EQ(filtered(traffic_command_kind::subscribe, position - 1), "");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/command.hpp"
+#include "engine/command_frames.hpp"
 
 #include <gtest/gtest.h>
 

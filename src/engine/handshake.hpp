@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/command.hpp"
+#include "engine/command_frames.hpp"
 #include "engine/greeting.hpp"
 #include "engine/handshake_error.hpp"
 #include "engine/identity_exchange.hpp"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "engine/command_frames.hpp"
 #include "engine/handshake.hpp"
 
 #include <gtest/gtest.h>

@@ -4,6 +4,7 @@
 #include "core/pattern.hpp"
 
 #include <memory>
+#include <span>
 
 /// The socket types, one file each. See the man page zmq_socket(3) for their rules.
 namespace zlink::sockets {
@@ -29,6 +30,11 @@ std::unique_ptr<core::pattern> make_gather(core::pattern_host& host);
 std::unique_ptr<core::pattern> make_scatter(core::pattern_host& host);
 std::unique_ptr<core::pattern> make_peer(core::pattern_host& host);
 std::unique_ptr<core::pattern> make_channel(core::pattern_host& host);
+
+/// The socket types that there are.
+std::span<const core::pattern_row> all_patterns() noexcept;
+/// What there is to know of one; of a number that is none: nothing special.
+const core::socket_type_traits& traits_of(int type) noexcept;
 
 /// An int option that must not be negative; non-zero = on. 0 or EINVAL.
 int read_flag(const void* value, std::size_t bytes, bool& out) noexcept;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/options.hpp"
+#include "core/option_table.hpp"
 
 #include "core/option_kinds.hpp"
 
@@ -27,9 +27,6 @@ constexpr types of_types(Types... numbers)
     return (... | (types{1} << numbers));
 }
 
-constexpr types thread_safe = of_types(ZMQ_CLIENT, ZMQ_SERVER, ZMQ_RADIO, ZMQ_DISH, ZMQ_GATHER,
-                                       ZMQ_SCATTER, ZMQ_PEER, ZMQ_CHANNEL);
-
 /// One option. Its default is what a new `socket_options` has.
 struct option_row {
     int id;
@@ -49,9 +46,8 @@ constexpr int max_heartbeat_ttl_ms = 0xffff * heartbeat_ttl_unit_ms + heartbeat_
 constexpr std::array rows{
     // The socket itself.
     option_row{ZMQ_TYPE, readable, integer{ZLINK_AT(type)}},
-    option_row{
-        ZMQ_THREAD_SAFE, readable,
-        computed{[](const socket_options& o) { return int((thread_safe >> o.type) & 1); }, true}},
+    option_row{ZMQ_THREAD_SAFE, readable,
+               computed{[](const socket_options& o) { return int(o.traits->thread_safe); }, true}},
     option_row{ZMQ_AFFINITY, both, number<std::uint64_t>{ZLINK_AT(affinity)}},
     option_row{ZMQ_ROUTING_ID, both, blob{ZLINK_AT(routing_id), 1, 255}},
     option_row{ZMQ_SNDHWM, both, integer{ZLINK_AT(send_hwm), 0}},
@@ -137,34 +133,6 @@ const option_row* find_row(int id, access wanted)
 }
 
 } // namespace
-
-int read_int(const void* value, std::size_t bytes, int& out) noexcept
-{
-    if (bytes != sizeof out || !value)
-        return EINVAL;
-    std::memcpy(&out, value, sizeof out);
-    return 0;
-}
-
-int write_int(int from, void* value, std::size_t* bytes) noexcept
-{
-    if (*bytes < sizeof from)
-        return EINVAL;
-    std::memset(value, 0, *bytes);
-    std::memcpy(value, &from, sizeof from);
-    *bytes = sizeof from;
-    return 0;
-}
-
-int write_text(const std::string& from, void* value, std::size_t* bytes) noexcept
-{
-    if (*bytes < from.size() + 1)
-        return EINVAL;
-    std::memset(value, 0, *bytes);
-    std::memcpy(value, from.data(), from.size());
-    *bytes = from.size() + 1;
-    return 0;
-}
 
 int set_option(socket_options& options, int id, const void* value, std::size_t bytes)
 {
