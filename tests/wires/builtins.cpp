@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The composition root of libraries for tests: their connections have wires that do what those of
+// the real ones may do some day. ZLINK_TOY_CODEC and ZLINK_TOY_CIPHER (0 or 1) say which.
+#include "builtins.hpp"
+
+#include "engine/mechanisms/null.hpp"
+#include "engine/wire/toy_wire_for_tests.hpp"
+#include "sockets/patterns.hpp"
+#include "transport/ipc/ipc.hpp"
+#include "transport/tcp/tcp.hpp"
+#include "transport/udp/udp.hpp"
+
+#include <array>
+#include <memory>
+#include <zmq.h>
+
+namespace zlink {
+namespace {
+
+/// NULL, and a cipher.
+class toy_mechanism final : public engine::mechanism {
+public:
+    std::string_view name() const noexcept override { return "TOY"; }
+    bool as_server() const noexcept override { return false; }
+    bool next_command(const engine::negotiation& state, std::vector<std::byte>& body) override
+    {
+        return null_.next_command(state, body);
+    }
+    engine::handshake_error process_command(engine::negotiation& state,
+                                            std::span<const std::byte> body) override
+    {
+        return null_.process_command(state, body);
+    }
+    engine::mechanism_status status() const noexcept override { return null_.status(); }
+    std::shared_ptr<engine::frame_cipher> make_cipher() override
+    {
+        return std::make_shared<test::toy_cipher>();
+    }
+
+private:
+    engine::null_mechanism null_;
+};
+
+[[maybe_unused]] std::shared_ptr<engine::frame_codec> make_toy_codec()
+{
+    return std::make_shared<test::toy_codec>();
+}
+
+std::unique_ptr<engine::mechanism> make_mechanism(const core::socket_options&)
+{
+    if (ZLINK_TOY_CIPHER)
+        return std::make_unique<toy_mechanism>();
+    return std::make_unique<engine::null_mechanism>();
+}
+
+constexpr auto make_codec = ZLINK_TOY_CODEC ? make_toy_codec : nullptr;
+
+constexpr std::array transports{
+    core::transport_row{&transport::tcp, make_codec},
+    core::transport_row{&transport::ipc, make_codec},
+};
+
+constexpr std::array mechanisms{
+    core::mechanism_row{ZMQ_NULL, make_mechanism},
+};
+
+constexpr std::array<const transport::datagram_scheme*, 1> datagram_schemes{&transport::udp};
+
+} // namespace
+
+const core::builtins& built_in() noexcept
+{
+    static const core::builtins parts{transports, mechanisms, sockets::all_patterns(),
+                                      datagram_schemes};
+    return parts;
+}
+
+} // namespace zlink
