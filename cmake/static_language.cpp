@@ -1,2 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nothing: shows CMake that the static library, else an object of unknown origin, is written in C++.
+// Nothing: shows CMake that the static library, else an object of unknown origin, is written in
+// C++.

@@ -104,6 +104,8 @@ missing_packages() {
     has_command pkg-config || echo pkg-config
     has_command python3 || echo python3
     has_venv || echo python3-venv
+    # The format is checked where the version that it is made for can be had.
+    if ! has_command clang-format-14 && apt_offers clang-format-14; then echo clang-format-14; fi
     if [[ $compiler == no ]] || ! has_boost; then boost_package; fi
     if [[ $compiler == no ]] || ! has_header gtest/gtest.h; then echo libgtest-dev; fi
     if [[ $compiler == no ]] || ! has_header benchmark/benchmark.h; then echo libbenchmark-dev; fi

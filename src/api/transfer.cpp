@@ -47,8 +47,7 @@ std::uint8_t frame_flags(int flags) noexcept
             const auto* const body = static_cast<const std::byte*>(data);
             if (s.gate() && s.put(body, bytes, more_follows(flags)))
                 return 0;
-            const core::frame part{body, bytes, nullptr, frame_flags(flags),
-                                   !dont_wait(flags)};
+            const core::frame part{body, bytes, nullptr, frame_flags(flags), !dont_wait(flags)};
             return s.send(part, dont_wait(flags));
         }))
         return -1;

@@ -163,8 +163,8 @@ struct channel {
     // nothing to do.
     [[no_unique_address]] message_flow flow;
     newest_slot newest; ///< where messages go that replace one another; younger than the queue's
-    /// What is queued may lie there for long: the consumer has no connection to send it to, or there
-    /// is none yet.
+    /// What is queued may lie there for long: the consumer has no connection to send it to, or
+    /// there is none yet.
     std::atomic<bool> stalled{false};
 };
 

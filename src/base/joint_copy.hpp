@@ -34,7 +34,8 @@ public:
     void from_back() noexcept
     {
         for (;;) {
-            const std::uint64_t claimed = claimed_.fetch_add(one_of_back, std::memory_order_relaxed);
+            const std::uint64_t claimed =
+                claimed_.fetch_add(one_of_back, std::memory_order_relaxed);
             if (front(claimed) + back(claimed) >= pieces_)
                 return;
             copy(pieces_ - 1 - back(claimed));

@@ -131,8 +131,8 @@ TEST(Loan, gives_the_reader_the_body_in_every_order)
         while (reader_first && !made.agreement.answered())
             std::this_thread::yield();
         dawdle(random);
-        read += made.agreement.settle(made.source.data(), made.block.data(), body_bytes,
-                                      made.request);
+        read +=
+            made.agreement.settle(made.source.data(), made.block.data(), body_bytes, made.request);
         std::memset(made.source.data(), 0xee, body_bytes);
         if (writer_first)
             offered.store(&made);

@@ -37,8 +37,8 @@ protected:
     }
 
     mailbox box_;
-    std::vector<std::shared_ptr<item>> items_{
-        std::make_shared<item>(0), std::make_shared<item>(1), std::make_shared<item>(2)};
+    std::vector<std::shared_ptr<item>> items_{std::make_shared<item>(0), std::make_shared<item>(1),
+                                              std::make_shared<item>(2)};
 };
 
 TEST_F(Mailbox, gives_every_item_once_with_all_its_news)

@@ -196,7 +196,7 @@ protected:
 TEST_F(OnOneProcessor, gives_it_to_the_other_at_once)
 {
     constexpr int enough = 10; // fewer than between two trials
-    int in_a_row = 0; // looks that needed no third glance
+    int in_a_row = 0;          // looks that needed no third glance
     int looks = 0;
     std::thread there([&] { answer(1, [](int) { return false; }); });
     std::thread here([&] {

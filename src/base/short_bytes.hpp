@@ -21,8 +21,8 @@ template <class Word>
 bool same_ends(const void* a, const void* b, std::size_t bytes) noexcept
 {
     const std::size_t last = bytes - sizeof(Word);
-    return ((load<Word>(a, 0) ^ load<Word>(b, 0)) |
-            (load<Word>(a, last) ^ load<Word>(b, last))) == 0;
+    return ((load<Word>(a, 0) ^ load<Word>(b, 0)) | (load<Word>(a, last) ^ load<Word>(b, last))) ==
+           0;
 }
 
 } // namespace detail

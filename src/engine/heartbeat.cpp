@@ -7,8 +7,8 @@
 namespace zlink::engine {
 namespace {
 
-// Who was behind with reading sends so many PONGs in the time in which the peer sends one PING: it may
-// wait for a shorter time than that.
+// Who was behind with reading sends so many PONGs in the time in which the peer sends one PING: it
+// may wait for a shorter time than that.
 constexpr int pongs_for_ping = 4;
 constexpr std::chrono::milliseconds shortest_pong_interval{5};
 

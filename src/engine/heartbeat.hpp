@@ -18,8 +18,8 @@ struct heartbeat_settings {
 /// connection is dead. Sans I/O: its owner says what happens and what time it is, and asks again
 /// when deadline() has come.
 ///
-/// Whatever is received proves that the peer lives, not only PONG: a frame ends the wait, and a part
-/// of one prolongs it, as a large one may take long.
+/// Whatever is received proves that the peer lives, not only PONG: a frame ends the wait, and a
+/// part of one prolongs it, as a large one may take long.
 ///
 /// Thread safety: none of its own.
 class heartbeat {
@@ -45,8 +45,8 @@ public:
 
     /// A PING was handed to the connection: from now on the answer is awaited.
     void ping_sent(clock::time_point now) noexcept;
-    /// Bytes came in, if only some of a frame: what is awaited gets its full time again. Call before
-    /// what they are is reported.
+    /// Bytes came in, if only some of a frame: what is awaited gets its full time again. Call
+    /// before what they are is reported.
     void progressed(clock::time_point now) noexcept;
     /// Is there silence that would mean death?
     bool awaits() const noexcept { return answer_deadline_ || ttl_deadline_; }
@@ -58,7 +58,8 @@ public:
         answer_deadline_.reset();
         ttl_deadline_.reset();
     }
-    /// The peer sent a PING; `ttl`: how long it will not be silent from now on, 0 = it does not say.
+    /// The peer sent a PING; `ttl`: how long it will not be silent from now on, 0 = it does not
+    /// say.
     void ping_received(std::chrono::milliseconds ttl, clock::time_point now) noexcept;
     /// Is there something to conclude from what comes, or does only the peer want heartbeats?
     bool judges() const noexcept { return interval_.count() > 0 || ttl_.count() > 0; }

@@ -57,9 +57,9 @@ public:
 
     boost::asio::io_context& context() noexcept { return io_; }
     /// Any thread: has `whom` do something soon, after all that the caller has done so far; once,
-    /// for all the times it is asked until then. What it was asked for together is done in the order
-    /// of the numbers. `owner` keeps it alive. Needs no memory, so it cannot fail. The thread is
-    /// woken once for all that is asked of its residents until it comes to it.
+    /// for all the times it is asked until then. What it was asked for together is done in the
+    /// order of the numbers. `owner` keeps it alive. Needs no memory, so it cannot fail. The thread
+    /// is woken once for all that is asked of its residents until it comes to it.
     void ask(resident& whom, unsigned number, std::shared_ptr<void> owner) noexcept;
 
     /// Connections and listeners living here.

@@ -128,8 +128,8 @@ private:
                 return error;
         }
         const int error = out_.send(core::frame_of({}, true), &asked_);
-        // The request is not on its way yet. Mostly there is nothing, which costs no look at what the
-        // peer counts.
+        // The request is not on its way yet. Mostly there is nothing, which costs no look at what
+        // the peer counts.
         answers_from_ = asked_ && any_late ? asked_->messages_come() : 0;
         return error;
     }

@@ -16,8 +16,7 @@ namespace zlink::transport {
 template <class Socket>
 void open_socket(Socket& socket, const typename Socket::protocol_type& protocol, error_code& error)
 {
-    const int fd =
-        ::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol());
+    const int fd = ::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol());
     if (fd < 0) {
         error.assign(errno, boost::system::system_category());
         return;

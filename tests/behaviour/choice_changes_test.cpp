@@ -355,8 +355,7 @@ TEST_P(RoutedChoiceChanges, an_id_is_not_followed_by_another_message_when_its_pe
         ASSERT_EQ((parts{"leaves", "some"}), router_.recv_parts());
     ASSERT_EQ("leaves", router_.recv());
     leaves.close();
-    ASSERT_TRUE(
-        wait_until([&] { return zmq_socket_get_peer_state(router_, "leaves", 6) < 0; }));
+    ASSERT_TRUE(wait_until([&] { return zmq_socket_get_peer_state(router_, "leaves", 6) < 0; }));
     EXPECT_EQ("some", router_.recv()); // it had come already
     stays.send("question");
     EXPECT_EQ((parts{"stays", "question"}), router_.recv_parts());

@@ -324,8 +324,8 @@ TEST(DraftMessage, carries_a_group_of_up_to_255_bytes)
             EXPECT_EQ(group, moved.group());
             EXPECT_EQ(body, moved.body());
             EXPECT_EQ("", copy.group());
-            EXPECT_TRUE(fails_with(EINVAL,
-                                   zmq_msg_set_group(moved, std::string(256, 'l').c_str())));
+            EXPECT_TRUE(
+                fails_with(EINVAL, zmq_msg_set_group(moved, std::string(256, 'l').c_str())));
             EXPECT_EQ(group, moved.group());
             EXPECT_EQ(body, moved.body());
         }

@@ -297,14 +297,15 @@ TEST_P(ZlinkOnlyFullConnection, stays_while_the_peer_makes_room)
 const auto name_of_full_connection = [](const auto& info) {
     return std::string(name_of(info.param.kind)) + "_" + std::to_string(info.param.body_bytes);
 };
-INSTANTIATE_TEST_SUITE_P(
-    Over, FullConnection,
-    ::testing::Values(full_connection{transport::tcp, 10}, full_connection{transport::tcp, 1'000},
-                      full_connection{transport::tcp, 20'000},
-                      full_connection{transport::tcp, 200'000},
-                      full_connection{transport::ipc, 10}, full_connection{transport::ipc, 20'000},
-                      full_connection{transport::ipc, 200'000}),
-    name_of_full_connection);
+INSTANTIATE_TEST_SUITE_P(Over, FullConnection,
+                         ::testing::Values(full_connection{transport::tcp, 10},
+                                           full_connection{transport::tcp, 1'000},
+                                           full_connection{transport::tcp, 20'000},
+                                           full_connection{transport::tcp, 200'000},
+                                           full_connection{transport::ipc, 10},
+                                           full_connection{transport::ipc, 20'000},
+                                           full_connection{transport::ipc, 200'000}),
+                         name_of_full_connection);
 INSTANTIATE_TEST_SUITE_P(Over, ZlinkOnlyFullConnection,
                          ::testing::Values(full_connection{transport::tcp, 1'000},
                                            full_connection{transport::tcp, 200'000},

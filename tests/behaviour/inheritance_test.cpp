@@ -35,8 +35,8 @@ std::set<std::string> inherited(const std::set<int>& before)
     return found;
 }
 
-/// A program that runs as long as the object lives, and does so when the constructor is done: a call
-/// that starts one returns before the kernel has closed what it is not to have.
+/// A program that runs as long as the object lives, and does so when the constructor is done: a
+/// call that starts one returns before the kernel has closed what it is not to have.
 class running_program {
 public:
     running_program()

@@ -67,20 +67,20 @@ TEST_P(LateSubscriptions, are_told_while_a_connection_is_made)
         ASSERT_EQ(1, times[number]) << number << " of " << made;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Types, LateSubscriptions,
-    ::testing::Values(
-        wish{"sub", ZMQ_SUB, "XPUB", "SUBSCRIBE",
-             [](test_socket& socket, const std::string& topic) {
-                 socket.set(ZMQ_SUBSCRIBE, topic);
-             }},
-        wish{"xsub", ZMQ_XSUB, "XPUB", "SUBSCRIBE",
-             [](test_socket& socket, const std::string& topic) { socket.send('\1' + topic); }},
-        wish{"dish", ZMQ_DISH, "RADIO", "JOIN",
-             [](test_socket& socket, const std::string& group) {
-                 ASSERT_EQ(0, zmq_join(socket, group.c_str()));
-             }}),
-    [](const auto& chosen) { return chosen.param.name; });
+INSTANTIATE_TEST_SUITE_P(Types, LateSubscriptions,
+                         ::testing::Values(wish{"sub", ZMQ_SUB, "XPUB", "SUBSCRIBE",
+                                                [](test_socket& socket, const std::string& topic) {
+                                                    socket.set(ZMQ_SUBSCRIBE, topic);
+                                                }},
+                                           wish{"xsub", ZMQ_XSUB, "XPUB", "SUBSCRIBE",
+                                                [](test_socket& socket, const std::string& topic) {
+                                                    socket.send('\1' + topic);
+                                                }},
+                                           wish{"dish", ZMQ_DISH, "RADIO", "JOIN",
+                                                [](test_socket& socket, const std::string& group) {
+                                                    ASSERT_EQ(0, zmq_join(socket, group.c_str()));
+                                                }}),
+                         [](const auto& chosen) { return chosen.param.name; });
 
 } // namespace
 } // namespace zlink::test

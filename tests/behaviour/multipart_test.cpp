@@ -141,9 +141,8 @@ TEST_P(Multipart, the_rest_of_a_message_whose_peer_left_is_taken_and_dropped)
 // Who does not wait and is told that there is no room for the last part begins a new message next.
 TEST_P(ZlinkOnlyMultipart, the_message_after_one_whose_last_part_was_refused_is_whole)
 {
-    for (const auto& [type, peer_type] : {std::pair{ZMQ_PUSH, ZMQ_PULL},
-                                          {ZMQ_DEALER, ZMQ_DEALER},
-                                          {ZMQ_PAIR, ZMQ_PAIR}}) {
+    for (const auto& [type, peer_type] :
+         {std::pair{ZMQ_PUSH, ZMQ_PULL}, {ZMQ_DEALER, ZMQ_DEALER}, {ZMQ_PAIR, ZMQ_PAIR}}) {
         auto [source, leaves, address] = link(context_, GetParam(), type, peer_type);
         ASSERT_TRUE(source.writable());
         source.send("cut", ZMQ_SNDMORE);

@@ -159,8 +159,7 @@ std::string ready_from(const raw_peer& peer)
 TEST_F(ConnectingEndpoint, tells_every_peer_the_metadata_of_the_connect)
 {
     const calling_end at(
-        context_, ZMQ_PULL,
-        [](test_socket& socket) { socket.set(ZMQ_METADATA, "X-early:value"); },
+        context_, ZMQ_PULL, [](test_socket& socket) { socket.set(ZMQ_METADATA, "X-early:value"); },
         [](test_socket& socket) { socket.set(ZMQ_METADATA, "X-late:value"); });
     for (int connection = 0; connection < connections; ++connection)
         EXPECT_EQ(zmtp::ready("PULL", zmtp::property("X-early", "value")),

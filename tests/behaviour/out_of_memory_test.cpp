@@ -188,12 +188,11 @@ TEST(ZlinkOnlyOutOfMemory, a_name_that_was_not_bound_is_free)
     test_context context;
     test_socket socket(context, ZMQ_PAIR);
     test_socket other(context, ZMQ_PAIR);
-    with_less_memory_than_needed(
-        [&] { return zmq_bind(socket, name) == 0 ? 0 : zmq_errno(); },
-        [&] {
-            EXPECT_EQ(0, zmq_bind(other, name));
-            EXPECT_EQ(0, zmq_unbind(other, name));
-        });
+    with_less_memory_than_needed([&] { return zmq_bind(socket, name) == 0 ? 0 : zmq_errno(); },
+                                 [&] {
+                                     EXPECT_EQ(0, zmq_bind(other, name));
+                                     EXPECT_EQ(0, zmq_unbind(other, name));
+                                 });
     EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(other, name)));
     socket.close();
     EXPECT_EQ(0, zmq_bind(other, name));
