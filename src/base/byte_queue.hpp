@@ -24,7 +24,7 @@ inline constexpr std::size_t cache_line_bytes = 64;
 /// it asleep: no wake-up can be lost. A new queue counts its consumer as awake: whoever takes up
 /// that role looks for what is there already, and then goes to sleep.
 ///
-/// A producer that does the consumer's work itself for a while (engine::outbound: duty) may publish
+/// A producer that does the consumer's work itself for a while (core::writer: duty) may publish
 /// without that read-modify-write; recall() ends such a time. sleep_protocol_test.cpp tries both
 /// agreements in every order of their steps.
 ///

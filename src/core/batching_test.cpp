@@ -2,7 +2,7 @@
 // A sending thread that writes what it commits in batches.
 #include "base/asymmetric_fence.hpp"
 #include "core/pipe.hpp"
-#include "engine/outbound.hpp"
+#include "core/writer.hpp"
 #include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
@@ -37,9 +37,9 @@ public:
 /// The sending side of a session in the middle of a stream.
 class batching_peer final : public pipe_peer {
 public:
-    using stalls = engine::outbound::stalls;
+    using stalls = writer::stalls;
 
-    explicit batching_peer(engine::outbound& out) : out_(out) {}
+    explicit batching_peer(writer& out) : out_(out) {}
     passed_by write_through(const iovec (&message)[2]) noexcept override
     {
         const auto passed = out_.write_through(message, stalls::leave, in_stream);
@@ -48,7 +48,7 @@ public:
     wake_result on_readable() noexcept override { return {.deferred = out_.begin_duty()}; }
     wake_result on_flush() noexcept override
     {
-        return {.deferred = out_.drain_directly().state == engine::outbound::status::written};
+        return {.deferred = out_.drain_directly().state == writer::status::written};
     }
     wake_result on_pause() noexcept override
     {
@@ -61,7 +61,7 @@ public:
     bool in_stream = true;
 
 private:
-    engine::outbound& out_;
+    writer& out_;
 };
 
 class Batching : public ::testing::Test {
@@ -73,8 +73,8 @@ protected:
         if (!base::has_heavy_fence())
             GTEST_SKIP() << "without membarrier() the I/O thread makes the batches";
         sender_.set_other_end(peer_);
-        outbound_.attach(stream_, {}, {}, {}, stream_.packet);
-        outbound_.drain();
+        writer_.attach(stream_, {}, {}, {}, stream_.packet);
+        writer_.drain();
     }
     void begin_duty()
     {
@@ -88,9 +88,9 @@ protected:
     using sizes = std::vector<std::size_t>;
 
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
-    engine::outbound outbound_{channels_->a_to_b};
+    writer writer_{channels_->a_to_b};
     counting_stream stream_;
-    std::shared_ptr<batching_peer> peer_ = std::make_shared<batching_peer>(outbound_);
+    std::shared_ptr<batching_peer> peer_ = std::make_shared<batching_peer>(writer_);
     pipe_end sender_{channels_, true, nullptr};
     const std::size_t begun_bytes_ = 102; ///< what begin_duty() has sent
 };
@@ -144,10 +144,10 @@ TEST_F(Batching, goes_with_a_large_message_in_one_write)
 // What the thread waits for, at another socket perhaps, may be the answer to that.
 TEST_F(Batching, is_written_when_its_thread_is_going_to_wait_elsewhere)
 {
-    using status = engine::outbound::status;
+    using status = writer::status;
     const auto collect = [this] {
         status found{};
-        outbound_.collect_at_once([&](const auto& outcome) { found = outcome.state; });
+        writer_.collect_at_once([&](const auto& outcome) { found = outcome.state; });
         return found;
     };
     begin_duty();
@@ -192,7 +192,7 @@ TEST_F(PacketBatching, leaves_the_end_of_a_large_message_to_the_next)
     EXPECT_EQ(1U, channels_->a_to_b.flow.waiting()) << "the message counts until it has gone";
     sender_.flush_before_sleep();
     expect_writes({2 * packet_bytes, 2 * packet_bytes, 2 * packet_bytes, 300});
-    EXPECT_TRUE(outbound_.drained());
+    EXPECT_TRUE(writer_.drained());
     EXPECT_EQ(0U, channels_->a_to_b.flow.waiting());
 }
 
@@ -201,22 +201,22 @@ TEST_F(PacketBatching, leaves_nothing_where_messages_do_not_follow_each_other)
     peer_->in_stream = false;
     send(body_bytes);
     expect_writes({2 * packet_bytes + 100});
-    EXPECT_TRUE(outbound_.drained());
+    EXPECT_TRUE(writer_.drained());
 }
 
 TEST_F(PacketBatching, leaves_what_is_left_to_the_io_thread_if_nothing_follows)
 {
     send(body_bytes);
-    EXPECT_EQ(engine::outbound::status::written, outbound_.collect().state);
+    EXPECT_EQ(writer::status::written, writer_.collect().state);
     expect_writes({2 * packet_bytes, 100});
-    EXPECT_EQ(engine::outbound::status::idle, outbound_.collect().state) << "the duty is over";
+    EXPECT_EQ(writer::status::idle, writer_.collect().state) << "the duty is over";
     send(body_bytes);
     expect_writes({2 * packet_bytes, 100, 2 * packet_bytes});
 }
 
 TEST_F(PacketBatching, does_not_leave_much)
 {
-    constexpr std::size_t most = engine::outbound::most_left_bytes;
+    constexpr std::size_t most = writer::most_left_bytes;
     send(2 * packet_bytes - header_bytes + most);
     expect_writes({2 * packet_bytes});
     send(packet_bytes - header_bytes + 1); // more than that with what is left
@@ -229,7 +229,7 @@ TEST_F(PacketBatching, writes_a_full_packet_with_nothing_left)
 {
     send(2 * packet_bytes - header_bytes);
     expect_writes({2 * packet_bytes});
-    EXPECT_TRUE(outbound_.drained());
+    EXPECT_TRUE(writer_.drained());
 }
 
 TEST_F(PacketBatching, goes_on_when_a_connection_took_less)
@@ -244,8 +244,8 @@ TEST_F(PacketBatching, goes_on_when_a_connection_took_less)
     put_and_fill(0);
     put_and_fill(3 * whole - 30'000 - 10); // within what is left of the second
     stream_.room = SIZE_MAX;
-    for (int turn = 0; !outbound_.drained() && turn < 10; ++turn)
-        outbound_.drain();
+    for (int turn = 0; !writer_.drained() && turn < 10; ++turn)
+        writer_.drain();
     EXPECT_EQ(4 * whole, written());
     EXPECT_EQ(4U, channels_->a_to_b.flow.taken());
 }

@@ -15,7 +15,7 @@
 namespace zlink::core {
 
 /// A connection as a burst knows it: the sending thread has taken over the duty to write what it
-/// commits (see engine::outbound), and batches it.
+/// commits (see writer), and batches it.
 /// Thread safety: any thread.
 class batched_connection {
 public:

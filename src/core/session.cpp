@@ -89,7 +89,7 @@ std::shared_ptr<pipe_end> session::make_pipe()
     socket_end_->connected_side = dialer_ != nullptr;
     socket_end_->endpoint = endpoint_;
     // The socket's thread may be in a call through the pipe before this one.
-    retired_out_ = std::exchange(out_, std::make_unique<engine::outbound>(channels_->a_to_b));
+    retired_out_ = std::exchange(out_, std::make_unique<writer>(channels_->a_to_b));
     writer_.store(out_.get(), std::memory_order_release);
     return socket_end_;
 }
@@ -288,7 +288,7 @@ void session::begin_traffic(const opening::ending& how)
     const engine::wire wire = make_wire(how);
     in_.begin(wire, socket_end_, *this);
     bool announced = true;
-    attach_outbound(how, wire, known.packet_bytes, [&] {
+    attach_writer(how, wire, known.packet_bytes, [&] {
         announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
                                                : pipe_end::identified);
     });
@@ -330,8 +330,8 @@ engine::wire session::make_wire(const opening::ending& how) const
     return wire;
 }
 
-void session::attach_outbound(const opening::ending& how, engine::wire wire,
-                              std::size_t packet_bytes, const std::function<void()>& announce)
+void session::attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
+                            const std::function<void()>& announce)
 {
     std::vector<std::byte> first; // frames
     if (const auto hello = hello_message(*options_); !hello.empty() && !is_raw())
@@ -360,10 +360,9 @@ bool session::feed(std::span<const std::byte> bytes)
 
 // --- traffic -----------------------------------------------------------------------------------
 
-engine::outbound::stalls session::stalls() const noexcept
+writer::stalls session::stalls() const noexcept
 {
-    using engine::outbound;
-    return pace_.is_alone() ? outbound::stalls::wait : outbound::stalls::leave;
+    return pace_.is_alone() ? writer::stalls::wait : writer::stalls::leave;
 }
 
 // In the sending thread.
@@ -380,13 +379,13 @@ pipe_peer::wake_result session::on_readable() noexcept
         ask(request::drain);
         return {.handed_over = true};
     case write_pace::way::in_batches:
-        if (!options_->conflate && writer().begin_duty())
+        if (!options_->conflate && current_writer().begin_duty())
             return batch(*thread);
         thread->wrote(now);
         ask(request::drain);
         return {};
     }
-    const wake_result result = after_direct(writer().drain_directly(stalls()));
+    const wake_result result = after_direct(current_writer().drain_directly(stalls()));
     if (thread)
         thread->wrote(burst::clock::now());
     return result;
@@ -401,7 +400,7 @@ pipe_peer::wake_result session::batch(burst& thread) noexcept
 pipe_peer::wake_result session::on_flush() noexcept
 {
     const auto now = burst::clock::now();
-    const wake_result result = after_direct(writer().drain_directly(stalls()));
+    const wake_result result = after_direct(current_writer().drain_directly(stalls()));
     burst* const thread = burst::of_this_thread();
     if (!thread)
         return result;
@@ -417,20 +416,20 @@ void session::on_look() noexcept
 
 pipe_peer::wake_result session::on_backlog() noexcept
 {
-    const auto outcome = writer().relieve(stalls());
-    if (outcome.state != engine::outbound::status::idle)
+    const auto outcome = current_writer().relieve(stalls());
+    if (outcome.state != writer::status::idle)
         ask(request::drain);
     return {.has_room = outcome.wake_producer};
 }
 
 pipe_peer::wake_result session::on_pause() noexcept
 {
-    return after_direct(writer().drain_and_end_duty(stalls()));
+    return after_direct(current_writer().drain_and_end_duty(stalls()));
 }
 
-pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) noexcept
+pipe_peer::wake_result session::after_direct(writer::outcome outcome) noexcept
 {
-    using status = engine::outbound::status;
+    using status = writer::status;
     wake_result result;
     switch (outcome.state) {
     case status::written:
@@ -457,9 +456,9 @@ pipe_peer::wake_result session::after_direct(engine::outbound::outcome outcome) 
 
 // What is left of a batch, and news of room for whoever owns the socket now, are for the I/O
 // thread.
-void session::leave_rest(engine::outbound::outcome outcome) noexcept
+void session::leave_rest(writer::outcome outcome) noexcept
 {
-    using status = engine::outbound::status;
+    using status = writer::status;
     if (outcome.wake_producer)
         ask(request::tell_of_room);
     if (outcome.state != status::written && outcome.state != status::idle)
@@ -469,8 +468,8 @@ void session::leave_rest(engine::outbound::outcome outcome) noexcept
 bool session::write_batch() noexcept
 {
     bool goes_on = false;
-    writer().collect_at_once([&](engine::outbound::outcome outcome) {
-        goes_on = outcome.state == engine::outbound::status::written;
+    current_writer().collect_at_once([&](writer::outcome outcome) {
+        goes_on = outcome.state == writer::status::written;
         leave_rest(outcome);
     });
     return goes_on;
@@ -478,18 +477,18 @@ bool session::write_batch() noexcept
 
 void session::write_last_batch() noexcept
 {
-    writer().write_last([this](engine::outbound::outcome outcome) { leave_rest(outcome); });
+    current_writer().write_last([this](writer::outcome outcome) { leave_rest(outcome); });
 }
 
 // Both perhaps when the context of this connection is about to go.
 void session::leave_batch() noexcept
 {
-    writer().while_attached([this] { ask(request::drain); });
+    current_writer().while_attached([this] { ask(request::drain); });
 }
 
 bool session::collect_batch() noexcept
 {
-    return writer().unless_at_work([this] { ask(request::collect); });
+    return current_writer().unless_at_work([this] { ask(request::collect); });
 }
 
 // What a sending thread on duty has left.
@@ -505,7 +504,7 @@ pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
     const bool in_stream = thread && pace_.wants_batches(*thread, burst::clock::now());
     if (in_stream && message[1].iov_len < unbatched_bytes)
         return {};
-    const auto passed = writer().write_through(message, stalls(), in_stream);
+    const auto passed = current_writer().write_through(message, stalls(), in_stream);
     if (thread)
         thread->wrote_batch(burst::clock::now());
     if (passed.begins_duty)
@@ -586,9 +585,9 @@ void session::drain()
         handle(out_->drain());
 }
 
-void session::handle(engine::outbound::outcome outcome)
+void session::handle(writer::outcome outcome)
 {
-    using status = engine::outbound::status;
+    using status = writer::status;
     if (outcome.wake_producer)
         socket_end_->notify(pipe_end::writable);
     switch (outcome.state) {

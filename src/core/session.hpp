@@ -14,7 +14,7 @@
 #include "core/subscription_relay.hpp"
 #include "core/transport_row.hpp"
 #include "core/write_pace.hpp"
-#include "engine/outbound.hpp"
+#include "core/writer.hpp"
 #include "engine/peer.hpp"
 #include "engine/sending_progress.hpp"
 #include "runtime/io_thread.hpp"
@@ -35,7 +35,7 @@ namespace zlink::core {
 ///
 /// Thread safety: everything belongs to the session's I/O thread, except the constructor, start(),
 /// close(), and the pipe_peer functions, which the socket's thread calls; of those only the writing
-/// (engine::outbound guards it) and the reading that the I/O thread has offered or lent
+/// (writer guards it) and the reading that the I/O thread has offered or lent
 /// (reading_lease guards it) touch the connection; for the rest the I/O thread is asked.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
@@ -95,13 +95,13 @@ public:
 
     // batched_connection: any thread
     bool write_batch() noexcept override;
-    bool end_duty() noexcept override { return writer().end_duty(); }
+    bool end_duty() noexcept override { return current_writer().end_duty(); }
     void write_last_batch() noexcept override;
     void leave_batch() noexcept override;
     bool collect_batch() noexcept override;
     std::uint64_t committed_messages() const noexcept override
     {
-        return writer().committed_messages();
+        return current_writer().committed_messages();
     }
 
     // runtime::resident
@@ -157,8 +157,8 @@ private:
     bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
     bool feed(std::span<const std::byte> bytes);
     engine::wire make_wire(const opening::ending& how) const;
-    void attach_outbound(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
-                         const std::function<void()>& announce);
+    void attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
+                       const std::function<void()>& announce);
 
     void beat(engine::heartbeat::action what);
     void send_ping();
@@ -166,12 +166,12 @@ private:
     void listen_while_closing();
 
     void drain();
-    engine::outbound::stalls stalls() const noexcept;
-    wake_result after_direct(engine::outbound::outcome outcome) noexcept;
+    writer::stalls stalls() const noexcept;
+    wake_result after_direct(writer::outcome outcome) noexcept;
     wake_result batch(burst& thread) noexcept;
-    void leave_rest(engine::outbound::outcome outcome) noexcept;
+    void leave_rest(writer::outcome outcome) noexcept;
     void collect();
-    void handle(engine::outbound::outcome outcome);
+    void handle(writer::outcome outcome);
     void read();
     void read_rest();
     void read_last();
@@ -189,7 +189,7 @@ private:
     const transport::stream_info& facts();
     void give_up();
     void leave_endpoint(bool was_lost) noexcept;
-    engine::outbound& writer() const noexcept { return *writer_.load(std::memory_order_acquire); }
+    writer& current_writer() const noexcept { return *writer_.load(std::memory_order_acquire); }
     void stop_reconnecting();
     void begin_close(int linger_ms);
     void close_after_output();
@@ -209,10 +209,10 @@ private:
         retired_; ///< of a pipe given up: out_ and in_ may still refer to it
     std::shared_ptr<channel_pair> channels_;
     std::shared_ptr<pipe_end> socket_end_;
-    std::unique_ptr<engine::outbound> retired_out_;
-    std::unique_ptr<engine::outbound> out_;
-    std::atomic<engine::outbound*> writer_{nullptr}; ///< out_, for the socket's thread
-    std::unique_ptr<subscription_relay> relay_;      ///< of a socket that subscribes
+    std::unique_ptr<writer> retired_out_;
+    std::unique_ptr<writer> out_;
+    std::atomic<writer*> writer_{nullptr};      ///< out_, for the socket's thread
+    std::unique_ptr<subscription_relay> relay_; ///< of a socket that subscribes
     incoming in_;
 
     // the connection

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sending thread whose connection takes no more for a moment.
 #include "core/pipe.hpp"
-#include "engine/outbound.hpp"
+#include "core/writer.hpp"
 #include "transport/stream_for_tests.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace zlink::core {
 namespace {
 
-using status = engine::outbound::status;
+using status = writer::status;
 
 /// Takes `portion` bytes at a time, and nothing in `pauses` attempts before each portion.
 class halting_stream final : public transport::stream_for_tests {
@@ -54,7 +54,7 @@ constexpr unsigned for_ever = 1U << 30;
 /// The sending side of a session: writes in the thread that sends.
 class sending_peer final : public pipe_peer {
 public:
-    explicit sending_peer(engine::outbound& out) : out_(out) {}
+    explicit sending_peer(writer& out) : out_(out) {}
     passed_by write_through(const iovec (&message)[2]) noexcept override
     {
         return {out_.write_through(message, how).bytes};
@@ -74,10 +74,10 @@ public:
 
     status last = status::idle;
     std::optional<status> relieved;
-    engine::outbound::stalls how = engine::outbound::stalls::wait;
+    writer::stalls how = writer::stalls::wait;
 
 private:
-    engine::outbound& out_;
+    writer& out_;
 };
 
 class StalledConnection : public ::testing::Test {
@@ -85,8 +85,8 @@ protected:
     StalledConnection()
     {
         sender_.set_other_end(peer_);
-        outbound_.attach(stream_, {});
-        outbound_.drain();
+        writer_.attach(stream_, {});
+        writer_.drain();
         stream_.attempts = 0;
     }
     void send(std::size_t bytes)
@@ -96,8 +96,8 @@ protected:
     }
 
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
-    engine::outbound outbound_{channels_->a_to_b};
-    std::shared_ptr<sending_peer> peer_ = std::make_shared<sending_peer>(outbound_);
+    writer writer_{channels_->a_to_b};
+    std::shared_ptr<sending_peer> peer_ = std::make_shared<sending_peer>(writer_);
     halting_stream stream_;
     pipe_end sender_{channels_, true, nullptr};
     std::size_t sent_ = 0;
@@ -117,7 +117,7 @@ TEST_F(StalledConnection, is_written_to_at_once_with_all_parts_of_a_large_messag
         EXPECT_EQ(6 + 9 + body.size(), stream_.taken.size());
         EXPECT_EQ(std::string("\1\2to\1\0\2", 7), stream_.taken.substr(0, 7));
         EXPECT_EQ(0u, channels_->a_to_b.queue.published_position()) << "nothing went by the queue";
-        EXPECT_TRUE(outbound_.drained());
+        EXPECT_TRUE(writer_.drained());
     }
 }
 
@@ -136,7 +136,7 @@ TEST_F(StalledConnection, takes_a_large_body_in_pieces_from_where_it_lies)
     stream_.portion = 20'000;
     send(100'000);
     EXPECT_EQ(sent_, stream_.taken.size());
-    EXPECT_TRUE(outbound_.drained());
+    EXPECT_TRUE(writer_.drained());
 }
 
 TEST_F(StalledConnection, is_left_to_the_io_thread_if_it_takes_nothing)
@@ -146,18 +146,18 @@ TEST_F(StalledConnection, is_left_to_the_io_thread_if_it_takes_nothing)
     EXPECT_EQ(status::blocked, peer_->last);
     EXPECT_LT(1U, stream_.attempts);
     stream_.pauses = 0;
-    EXPECT_EQ(status::idle, outbound_.drain().state);
+    EXPECT_EQ(status::idle, writer_.drain().state);
     EXPECT_EQ(sent_, stream_.taken.size());
 }
 
 TEST_F(StalledConnection, is_left_at_once_where_others_would_wait)
 {
     stream_.pauses = 1;
-    peer_->how = engine::outbound::stalls::leave;
+    peer_->how = writer::stalls::leave;
     send(100);
     EXPECT_EQ(status::blocked, peer_->last);
     EXPECT_EQ(1U, stream_.attempts);
-    EXPECT_EQ(status::idle, outbound_.drain().state);
+    EXPECT_EQ(status::idle, writer_.drain().state);
     stream_.portion = 20'000;
     send(30'000);
     EXPECT_GT(sent_, stream_.taken.size());
@@ -172,7 +172,7 @@ TEST_F(StalledConnection, that_takes_nothing_is_waited_for_less_and_less)
         send(100);
         waits += stream_.attempts > 1 ? 1 : 0;
         stream_.pauses = 0;
-        ASSERT_EQ(status::idle, outbound_.drain().state);
+        ASSERT_EQ(status::idle, writer_.drain().state);
     }
     EXPECT_LE(1U, waits);
     EXPECT_GE(8U, waits);
@@ -189,7 +189,7 @@ TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
     EXPECT_FALSE(peer_->relieved) << "a small message may wait in the queue";
     stream_.pauses = 3;
     stream_.portion = 30'000;
-    while (peer_->relieved != status::idle || outbound_.drained() == false) {
+    while (peer_->relieved != status::idle || writer_.drained() == false) {
         ASSERT_LT(sent_, 10'000'000U);
         send(100'000);
     }
@@ -199,14 +199,14 @@ TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
 TEST_F(StalledConnection, is_not_relieved_where_others_would_wait)
 {
     stream_.pauses = for_ever;
-    peer_->how = engine::outbound::stalls::leave;
+    peer_->how = writer::stalls::leave;
     send(100);
     stream_.attempts = 0;
     send(100'000);
     EXPECT_EQ(status::idle, peer_->relieved) << "the I/O thread sees to it, as before";
     EXPECT_EQ(0U, stream_.attempts);
     stream_.pauses = 0;
-    EXPECT_EQ(status::idle, outbound_.drain().state);
+    EXPECT_EQ(status::idle, writer_.drain().state);
     EXPECT_EQ(sent_, stream_.taken.size());
 }
 
@@ -215,7 +215,7 @@ TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
     status seen = status::idle;
     stream_.on_attempt = [&] {
         if (stream_.attempts == 3)
-            std::thread([&] { seen = outbound_.drain().state; }).join(); // as the I/O thread
+            std::thread([&] { seen = writer_.drain().state; }).join(); // as the I/O thread
     };
     stream_.pauses = 4;
     send(100);
@@ -232,7 +232,7 @@ TEST_F(StalledConnection, is_the_io_threads_while_it_is_not_waited_for)
     send(100'000);
     EXPECT_EQ(status::idle, peer_->relieved) << "nobody need be told";
     stream_.pauses = 0;
-    EXPECT_EQ(status::idle, outbound_.drain().state);
+    EXPECT_EQ(status::idle, writer_.drain().state);
     EXPECT_EQ(sent_, stream_.taken.size());
 }
 
@@ -248,19 +248,19 @@ TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
         }
         int attempts = 0;
     } broken;
-    outbound_.detach();
-    outbound_.attach(broken, {});
-    outbound_.drain();
+    writer_.detach();
+    writer_.attach(broken, {});
+    writer_.drain();
     send(100'000);
     EXPECT_EQ(status::failed, peer_->last);
     // A message that was begun is dropped whole; the next connection begins with the one after it.
-    outbound_.detach();
+    writer_.detach();
     stream_.taken.clear();
     sent_ = 0;
     send(10);
     stream_.portion = SIZE_MAX;
-    outbound_.attach(stream_, {});
-    EXPECT_EQ(status::idle, outbound_.drain().state);
+    writer_.attach(stream_, {});
+    EXPECT_EQ(status::idle, writer_.drain().state);
     EXPECT_EQ(sent_, stream_.taken.size());
 }
 

@@ -19,7 +19,7 @@ namespace zlink::core {
 /// Peers older than ZMTP 3.1 are told by messages instead of commands, but of groups; those older
 /// than 3.0 know no commands and are told of no groups.
 ///
-/// Thread safety: begin() in the I/O thread while no connection is attached to engine::outbound;
+/// Thread safety: begin() in the I/O thread while no connection is attached to writer;
 /// as a filter it is used by whoever writes.
 /// Lifetime: must last until the connection is detached.
 class subscription_relay final : public engine::message_filter {

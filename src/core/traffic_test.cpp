@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Messages through pipe, outbound, an imagined connection that moves bytes in random portions,
+// Messages through pipe, writer, an imagined connection that moves bytes in random portions,
 // inbound, and out of the pipe of the other side.
 #include "base/asymmetric_fence.hpp"
 #include "core/pipe.hpp"
+#include "core/writer.hpp"
 #include "engine/inbound.hpp"
-#include "engine/outbound.hpp"
 #include "engine/raw_inbound.hpp"
 #include "engine/traffic_commands.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
@@ -112,7 +112,7 @@ public:
 /// The socket's side of a session that lets a large message pass by the idle queue.
 class direct_peer final : public pipe_peer {
 public:
-    explicit direct_peer(engine::outbound& out) : out_(out) {}
+    explicit direct_peer(writer& out) : out_(out) {}
 
     passed_by write_through(const iovec (&message)[2]) noexcept override
     {
@@ -129,14 +129,14 @@ public:
     std::function<void()> after_cut;
 
 private:
-    engine::outbound& out_;
+    writer& out_;
 };
 
 /// A session that does nothing without a cause: an I/O thread that was told to write, waits until
 /// the connection takes more, or looks after a sending thread that writes its batches itself.
 class caused_peer final : public pipe_peer {
 public:
-    caused_peer(engine::outbound& out, std::mt19937& random) : out_(out), random_(random) {}
+    caused_peer(writer& out, std::mt19937& random) : out_(out), random_(random) {}
 
     wake_result on_readable() noexcept override
     {
@@ -153,24 +153,23 @@ public:
     wake_result on_flush() noexcept override
     {
         const auto outcome = out_.drain_directly();
-        const bool left = outcome.state == engine::outbound::status::blocked ||
-                          outcome.state == engine::outbound::status::pending;
+        const bool left =
+            outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
         told_ |= left;
-        return {.deferred = outcome.state == engine::outbound::status::written};
+        return {.deferred = outcome.state == writer::status::written};
     }
     wake_result on_pause() noexcept override
     {
         const auto outcome = out_.drain_and_end_duty();
-        told_ |= outcome.state == engine::outbound::status::blocked ||
-                 outcome.state == engine::outbound::status::pending;
+        told_ |=
+            outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
         return {};
     }
     passed_by write_through(const iovec (&message)[2]) noexcept override
     {
         if (random_() % 4 == 0)
             return {};
-        const auto passed =
-            out_.write_through(message, engine::outbound::stalls::wait, random_() % 2 == 0);
+        const auto passed = out_.write_through(message, writer::stalls::wait, random_() % 2 == 0);
         collects_ |= passed.begins_duty;
         return {passed.bytes, passed.begins_duty, passed.wake_producer};
     }
@@ -205,20 +204,20 @@ public:
                 out_.write_last([this](const auto& outcome) { handle(outcome); });
         } else if (collects_) {
             const auto outcome = out_.collect();
-            collects_ = outcome.state == engine::outbound::status::written;
+            collects_ = outcome.state == writer::status::written;
             handle(outcome);
         }
         return told_ || waits_ || collects_;
     }
 
 private:
-    void handle(engine::outbound::outcome outcome)
+    void handle(writer::outcome outcome)
     {
-        waits_ |= outcome.state == engine::outbound::status::blocked;
-        told_ |= outcome.state == engine::outbound::status::pending;
+        waits_ |= outcome.state == writer::status::blocked;
+        told_ |= outcome.state == writer::status::pending;
     }
 
-    engine::outbound& out_;
+    writer& out_;
     std::mt19937& random_;
     bool told_ = false;
     bool waits_ = false;
@@ -289,7 +288,7 @@ protected:
 
     bool transfer()
     {
-        bool moved = outbound_.drain().state != engine::outbound::status::failed;
+        bool moved = writer_.drain().state != writer::status::failed;
         read_into(decoder_ ? *decoder_ : inbound_, stream_);
         return moved;
     }
@@ -341,7 +340,7 @@ protected:
                 sender_.rollback();
             }
             if (with_pings && random_() % 5 == 0) {
-                outbound_.send_command(ping);
+                writer_.send_command(ping);
             }
             for (unsigned i = random_() % 8; i > 0; --i)
                 transfer();
@@ -360,9 +359,9 @@ protected:
             }
         }
         EXPECT_TRUE(expected.empty());
-        for (int turn = 0; !outbound_.drained() && turn < 100; ++turn)
+        for (int turn = 0; !writer_.drained() && turn < 100; ++turn)
             transfer(); // a PING may have come last
-        EXPECT_TRUE(outbound_.drained());
+        EXPECT_TRUE(writer_.drained());
     }
 
     // Messages over connections that break; `choose` gives the wire of each.
@@ -382,14 +381,14 @@ protected:
             pipe_end receiver(channels, false, nullptr);
             const wire_kind kind = choose();
             const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
-            outbound_.attach(stream, {}, test::make_wire(kind));
+            writer_.attach(stream, {}, test::make_wire(kind));
             for (unsigned i = 1 + random_() % 6; i > 0; --i) {
                 if (test::has_commands(kind) && random_() % 4 == 0)
-                    outbound_.send_command(ping);
-                outbound_.drain();
+                    writer_.send_command(ping);
+                writer_.drain();
                 ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
             }
-            outbound_.detach();
+            writer_.detach();
             while (stream.holds_bytes())
                 ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
             frame part;
@@ -404,7 +403,7 @@ protected:
             }
         }
         EXPECT_EQ(sent.size(), next);
-        EXPECT_TRUE(outbound_.drained());
+        EXPECT_TRUE(writer_.drained());
         // Every message counts as taken once, however often a connection broke.
         EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
         EXPECT_EQ(out_channels_->a_to_b.flow.taken(), sent.size());
@@ -417,7 +416,7 @@ protected:
     pipe_end sender_{out_channels_, true, nullptr};
     pipe_end receiver_{in_channels_, false, nullptr};
     narrow_stream stream_{random_, 1 + random_() % 100'000};
-    engine::outbound outbound_{out_channels_->a_to_b};
+    writer writer_{out_channels_->a_to_b};
     no_commands commands_;
     engine::inbound inbound_{in_channels_->a_to_b, any_message, commands_};
     std::unique_ptr<engine::decoder> decoder_; ///< in place of inbound_
@@ -425,14 +424,14 @@ protected:
 
 TEST_P(Traffic, arrives_whole_and_in_order_however_it_is_cut)
 {
-    outbound_.attach(stream_, {});
+    writer_.attach(stream_, {});
     exchange(true);
 }
 
 TEST_P(Traffic, arrives_whole_and_in_order_over_every_wire)
 {
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
-    outbound_.attach(stream_, {}, test::make_wire(kind));
+    writer_.attach(stream_, {}, test::make_wire(kind));
     decoder_ = make_decoder(kind, in_channels_->a_to_b, commands_);
     exchange(test::has_commands(kind));
 }
@@ -460,27 +459,27 @@ TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
     narrow_stream first(random_, 1'000'000);
     engine::wire how;
     how.cipher = std::make_shared<test::toy_cipher>(3);
-    outbound_.attach(first, {}, how);
+    writer_.attach(first, {}, how);
     const std::vector<message> sent{{"a"}, {"b"}, {"c", "d"}, {"e"}};
     for (const message& each : sent)
         send(each);
-    auto state = outbound_.drain().state;
-    ASSERT_EQ(engine::outbound::status::failed, state);
-    EXPECT_EQ(EPROTO, outbound_.error());
-    outbound_.detach();
-    outbound_.attach(stream_, {});
+    auto state = writer_.drain().state;
+    ASSERT_EQ(writer::status::failed, state);
+    EXPECT_EQ(EPROTO, writer_.error());
+    writer_.detach();
+    writer_.attach(stream_, {});
     message got;
     for (const message& expected : sent) {
         for (int quiet = 0; !receive(got) && quiet < 100'000; ++quiet)
             transfer();
         EXPECT_EQ(expected, got);
     }
-    EXPECT_TRUE(outbound_.drained());
+    EXPECT_TRUE(writer_.drained());
 }
 
 TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_direct_write)
 {
-    const auto peer = std::make_shared<direct_peer>(outbound_);
+    const auto peer = std::make_shared<direct_peer>(writer_);
     sender_.set_other_end(peer);
     for (int round = 0; round < 30; ++round) {
         narrow_stream broken(random_, 1 + random_() % 9'000);
@@ -491,21 +490,21 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
             cut = true;
             if (time == break_time::rest_is_queued)
                 return;
-            outbound_.detach();
+            writer_.detach();
             if (time == break_time::rest_is_not_queued)
                 return;
-            outbound_.attach(next, {});
-            outbound_.drain();
+            writer_.attach(next, {});
+            writer_.drain();
         };
-        outbound_.attach(broken, {});
-        outbound_.drain();
+        writer_.attach(broken, {});
+        writer_.drain();
         message half(random_() % 3, std::string(random_() % 3 * 7, 'e')); // an envelope
         half.emplace_back(10'000 + random_() % 40'000, 'x');
         send(half);
-        outbound_.detach();
+        writer_.detach();
         if (!cut) { // what goes first lies in two chunks
             ASSERT_LT(1u, half.size());
-            outbound_.discard();
+            writer_.discard();
             continue;
         }
 
@@ -513,8 +512,8 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
         const bool waits = random_() % 2 == 0;
         if (waits)
             send(expected);
-        outbound_.attach(next, {});
-        outbound_.drain();
+        writer_.attach(next, {});
+        writer_.drain();
         if (!waits)
             send(expected);
         auto channels = std::make_shared<channel_pair>();
@@ -522,7 +521,7 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
         engine::inbound inbound(channels->a_to_b, any_message, commands_);
         frame part;
         for (int quiet = 0; !receiver.peek(part) && quiet < 100'000; ++quiet) {
-            outbound_.drain();
+            writer_.drain();
             ASSERT_NO_FATAL_FAILURE(read_into(inbound, next));
         }
         for (const std::string& text : expected) {
@@ -530,18 +529,18 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
             ASSERT_EQ(text, part.text());
             receiver.pop();
         }
-        EXPECT_TRUE(outbound_.drained());
-        outbound_.detach();
+        EXPECT_TRUE(writer_.drained());
+        writer_.detach();
     }
 }
 
 // The last part of a message is written from where it lies, and what comes before it along with it.
 TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
 {
-    sender_.set_other_end(std::make_shared<direct_peer>(outbound_));
+    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
     narrow_stream wide(random_, 1'000'000);
-    outbound_.attach(wide, {});
-    outbound_.drain();
+    writer_.attach(wide, {});
+    writer_.drain();
     for (int round = 0; round < 20; ++round) {
         message parts(1 + random_() % 3, std::string(random_() % 3 * 7, 'e'));
         parts.emplace_back(10'000 + random_() % 40'000, static_cast<char>('a' + round));
@@ -551,32 +550,32 @@ TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
         message got;
         const auto transferred = [&] {
             read_into(inbound_, wide);
-            outbound_.drain(); // what the stream did not take at once
+            writer_.drain(); // what the stream did not take at once
             return receive(got);
         };
         for (int quiet = 0; !transferred() && quiet < 100'000; ++quiet) {
         }
         ASSERT_TRUE(parts == got);
-        EXPECT_TRUE(outbound_.drained());
+        EXPECT_TRUE(writer_.drained());
     }
-    outbound_.detach();
+    writer_.detach();
 }
 
 // A PING or PONG that comes while the connection has a part of a message and the queue not yet the
 // rest must not get between the two.
 TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
 {
-    const auto peer = std::make_shared<direct_peer>(outbound_);
+    const auto peer = std::make_shared<direct_peer>(writer_);
     sender_.set_other_end(peer);
     for (int round = 0; round < 30; ++round) {
         narrow_stream stream(random_, 1 + random_() % 9'000);
         bool cut = false;
         peer->after_cut = [&] {
             cut = true;
-            outbound_.send_command(ping);
+            writer_.send_command(ping);
         };
-        outbound_.attach(stream, {});
-        outbound_.drain();
+        writer_.attach(stream, {});
+        writer_.drain();
         const std::string body(10'000 + random_() % 40'000, 'x');
         send({body});
         ASSERT_TRUE(cut);
@@ -586,14 +585,14 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
         frame part;
         const int commands_before = commands_.count;
         for (int quiet = 0; commands_.count == commands_before && quiet < 100'000; ++quiet) {
-            outbound_.drain();
+            writer_.drain();
             ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
         }
         ASSERT_EQ(commands_before + 1, commands_.count);
         ASSERT_TRUE(receiver.peek(part));
         ASSERT_TRUE(body == part.text());
         receiver.pop();
-        outbound_.detach();
+        writer_.detach();
     }
 }
 
@@ -601,58 +600,58 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
 TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
 {
     narrow_stream stream(random_, 1'000);
-    outbound_.attach(stream, {});
+    writer_.attach(stream, {});
     constexpr int sent = 1'000;
-    auto state = engine::outbound::status::idle;
+    auto state = writer::status::idle;
     for (int i = 0; i < sent; ++i)
-        state = outbound_.send_command(ping).state;
-    ASSERT_EQ(engine::outbound::status::blocked, state);
+        state = writer_.send_command(ping).state;
+    ASSERT_EQ(writer::status::blocked, state);
     auto channels = std::make_shared<channel_pair>();
     engine::inbound inbound(channels->a_to_b, any_message, commands_);
-    while (state == engine::outbound::status::blocked) {
+    while (state == writer::status::blocked) {
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
-        state = outbound_.drain().state;
+        state = writer_.drain().state;
     }
     for (int reads = 0; commands_.count < sent && reads < 100'000; ++reads)
         read_into(inbound, stream);
     EXPECT_EQ(sent, commands_.count);
-    outbound_.detach();
+    writer_.detach();
 }
 
 TEST_P(Traffic, commands_follow_an_encoded_message_that_found_no_room)
 {
     const wire_kind kind = GetParam() % 2 == 0 ? wire_kind::toy_codec : wire_kind::toy_cipher;
     narrow_stream stream(random_, 1'000);
-    outbound_.attach(stream, {}, test::make_wire(kind));
+    writer_.attach(stream, {}, test::make_wire(kind));
     send({std::string(5'000, 'x')});
-    auto state = outbound_.drain().state;
-    ASSERT_EQ(engine::outbound::status::blocked, state);
-    outbound_.send_command(ping);
+    auto state = writer_.drain().state;
+    ASSERT_EQ(writer::status::blocked, state);
+    writer_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
     const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
-    while (state == engine::outbound::status::blocked) {
+    while (state == writer::status::blocked) {
         ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
-        state = outbound_.drain().state;
+        state = writer_.drain().state;
     }
     for (int reads = 0; commands_.count == 0 && reads < 100'000; ++reads)
         read_into(*inbound, stream);
     EXPECT_EQ(1, commands_.count);
-    outbound_.detach();
+    writer_.detach();
 }
 
 // A peer that asks and asks and never reads must not cost memory without end.
 TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
 {
     narrow_stream stream(random_, 1'000);
-    outbound_.attach(stream, {});
-    const auto most = static_cast<int>(engine::outbound::most_control_bytes /
+    writer_.attach(stream, {});
+    const auto most = static_cast<int>(engine::outgoing::most_control_bytes /
                                        engine::traffic_command_frame_bytes(ping));
     for (int i = 0; i < 3 * most; ++i)
-        outbound_.send_command(ping);
+        writer_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
     engine::inbound inbound(channels->a_to_b, any_message, commands_);
-    for (auto state = engine::outbound::status::blocked; state == engine::outbound::status::blocked;
-         state = outbound_.drain().state)
+    for (auto state = writer::status::blocked; state == writer::status::blocked;
+         state = writer_.drain().state)
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
     const auto read_all = [&] {
         for (int quiet = 0, seen = commands_.count; quiet < 1'000; ++quiet) {
@@ -665,26 +664,28 @@ TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
     EXPECT_LE(most, commands_.count);
     EXPECT_GE(2 * most + 100, commands_.count); // those that the stream took, too
     const int before = commands_.count;
-    outbound_.send_command(ping);
+    for (auto state = writer_.send_command(ping).state; state == writer::status::blocked;
+         state = writer_.drain().state)
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
     read_all();
     EXPECT_EQ(before + 1, commands_.count);
-    outbound_.detach();
+    writer_.detach();
 }
 
 // While messages are queued without end, the next border between two of them is soon enough.
 TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
 {
     narrow_stream stream(random_, 4'000);
-    outbound_.attach(stream, {});
+    writer_.attach(stream, {});
     for (int i = 0; i < 3; ++i)
         send({std::string(10'000 + random_() % 40'000, static_cast<char>('a' + i))});
-    ASSERT_EQ(engine::outbound::status::blocked, outbound_.drain().state);
-    outbound_.send_command(ping);
+    ASSERT_EQ(writer::status::blocked, writer_.drain().state);
+    writer_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
     pipe_end receiver(channels, false, nullptr);
     engine::inbound inbound(channels->a_to_b, any_message, commands_);
     for (int quiet = 0; commands_.count == 0 && quiet < 100'000; ++quiet) {
-        outbound_.drain();
+        writer_.drain();
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
     }
     ASSERT_EQ(1, commands_.count);
@@ -693,14 +694,14 @@ TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
     EXPECT_EQ('a', part.text().front());
     receiver.pop();
     EXPECT_FALSE(receiver.peek(part));
-    outbound_.detach();
+    writer_.detach();
 }
 
 // Whoever writes, and whatever comes late: while something is left to be written, somebody has
 // cause to write it.
 TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
 {
-    const auto peer = std::make_shared<caused_peer>(outbound_, random_);
+    const auto peer = std::make_shared<caused_peer>(writer_, random_);
     sender_.set_other_end(peer);
     stream_.set_packet_bytes(random_() % 2 * (8'000 + random_() % 20'000));
     peer->attach(stream_);
@@ -728,13 +729,13 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
         }
         ASSERT_EQ(sent, received) << "nobody saw to the rest";
     }
-    EXPECT_TRUE(outbound_.drained());
+    EXPECT_TRUE(writer_.drained());
 }
 
 // Of what a stream has left of a message to the next one, a broken connection leaves nothing.
 TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
 {
-    const auto peer = std::make_shared<caused_peer>(outbound_, random_);
+    const auto peer = std::make_shared<caused_peer>(writer_, random_);
     sender_.set_other_end(peer);
     std::vector<message> sent;
     std::size_t next = 0;
@@ -776,7 +777,7 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
             read_into(inbound, stream);
             ASSERT_NO_FATAL_FAILURE(read_all());
         }
-        outbound_.detach();
+        writer_.detach();
         ASSERT_NO_FATAL_FAILURE(read_all());
     }
     EXPECT_EQ(sent.size(), next) << "the last connection did not break";
@@ -856,11 +857,11 @@ TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_n
 // Plain bytes: the borders between messages are lost, nothing else.
 TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
 {
-    sender_.set_other_end(std::make_shared<direct_peer>(outbound_));
+    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
     const std::size_t chunk_bytes = 1 + random_() % 10'000;
     engine::raw_inbound inbound(in_channels_->a_to_b, chunk_bytes);
     sender_.write_plain_bytes();
-    outbound_.attach(stream_, {}, {.is_plain_bytes = true});
+    writer_.attach(stream_, {}, {.is_plain_bytes = true});
     std::string expected;
     std::string got;
     for (int round = 0; round < 3000 && (round < 300 || got.size() < expected.size()); ++round) {
@@ -870,7 +871,7 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
                 ASSERT_TRUE(sender_.write(frame_of(part, false)));
             }
         for (unsigned i = random_() % 8; i > 0; --i) {
-            outbound_.drain();
+            writer_.drain();
             ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream_));
         }
         for (frame part; receiver_.peek(part); receiver_.pop()) {
@@ -879,10 +880,10 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
             got += part.text();
         }
     }
-    while (!outbound_.drained())
-        outbound_.drain(); // empty messages may be left
+    while (!writer_.drained())
+        writer_.drain(); // empty messages may be left
     EXPECT_TRUE(got == expected) << got.size() << " of " << expected.size();
-    EXPECT_TRUE(outbound_.drained());
+    EXPECT_TRUE(writer_.drained());
     EXPECT_EQ(out_channels_->a_to_b.flow.taken(), out_channels_->a_to_b.flow.sent());
     ASSERT_TRUE(inbound.append(0, {}));
     frame part;

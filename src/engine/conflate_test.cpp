@@ -2,7 +2,7 @@
 #include "engine/conflate.hpp"
 
 #include "base/flow.hpp"
-#include "engine/outbound.hpp"
+#include "core/writer.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "transport/stream_for_tests.hpp"
 
@@ -167,10 +167,10 @@ TEST(Conflate, waits_for_a_body_that_its_writer_still_has)
     EXPECT_EQ(body, body_of(newest.copy));
 }
 
-class ConflatingOutbound : public ::testing::Test {
+class ConflatingWriter : public ::testing::Test {
 protected:
     base::channel channel_;
-    outbound out_{channel_};
+    core::writer out_{channel_};
     narrow_stream first_;
     narrow_stream second_;
 
@@ -181,56 +181,56 @@ protected:
     }
 };
 
-TEST_F(ConflatingOutbound, writes_what_is_in_the_slot_and_sleeps)
+TEST_F(ConflatingWriter, writes_what_is_in_the_slot_and_sleeps)
 {
     first_.allowed_bytes = 100;
     out_.attach(first_, {});
     put("old");
     put("new");
     EXPECT_FALSE(out_.drained());
-    EXPECT_EQ(outbound::status::idle, out_.drain().state);
+    EXPECT_EQ(core::writer::status::idle, out_.drain().state);
     EXPECT_EQ(std::string("\0\3new", 5), first_.written);
     EXPECT_TRUE(out_.drained());
     EXPECT_TRUE(put("next")) << "the consumer must be woken";
-    EXPECT_EQ(outbound::status::idle, out_.drain_directly().state);
+    EXPECT_EQ(core::writer::status::idle, out_.drain_directly().state);
     EXPECT_EQ(std::string("\0\3new\0\4next", 11), first_.written);
 }
 
-TEST_F(ConflatingOutbound, a_message_begun_is_finished_before_a_newer_one)
+TEST_F(ConflatingWriter, a_message_begun_is_finished_before_a_newer_one)
 {
     first_.allowed_bytes = 3;
     out_.attach(first_, {});
     put("begun");
-    EXPECT_EQ(outbound::status::blocked, out_.drain().state);
+    EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
     put("skipped");
     put("newest");
     out_.send_command({traffic_command_kind::pong, {}, 0});
     first_.allowed_bytes = 100;
-    EXPECT_EQ(outbound::status::idle, out_.drain().state);
+    EXPECT_EQ(core::writer::status::idle, out_.drain().state);
     EXPECT_EQ(std::string("\0\5begun\4\5\4PONG\0\6newest", 22), first_.written);
 }
 
-TEST_F(ConflatingOutbound, a_message_not_begun_waits_for_the_next_connection)
+TEST_F(ConflatingWriter, a_message_not_begun_waits_for_the_next_connection)
 {
     out_.attach(first_, {});
     put("whole");
-    EXPECT_EQ(outbound::status::blocked, out_.drain().state);
+    EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
     out_.detach();
     EXPECT_FALSE(out_.drained());
     second_.allowed_bytes = 100;
     out_.attach(second_, {});
-    EXPECT_EQ(outbound::status::idle, out_.drain().state);
+    EXPECT_EQ(core::writer::status::idle, out_.drain().state);
     EXPECT_EQ(std::string("\0\5whole", 7), second_.written);
 }
 
-TEST_F(ConflatingOutbound, a_message_half_sent_is_sent_again_unless_there_is_a_newer_one)
+TEST_F(ConflatingWriter, a_message_half_sent_is_sent_again_unless_there_is_a_newer_one)
 {
     for (const bool is_replaced : {false, true}) {
         for (const wire_kind kind : {wire_kind::zmtp3, wire_kind::zmtp1}) {
             first_.allowed_bytes = 3;
             out_.attach(first_, {}, make_wire(kind));
             put("half");
-            EXPECT_EQ(outbound::status::blocked, out_.drain().state);
+            EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
             if (is_replaced)
                 put("next");
             out_.detach();
@@ -238,14 +238,14 @@ TEST_F(ConflatingOutbound, a_message_half_sent_is_sent_again_unless_there_is_a_n
             second_.written.clear();
             second_.allowed_bytes = 100;
             out_.attach(second_, {});
-            EXPECT_EQ(outbound::status::idle, out_.drain().state);
+            EXPECT_EQ(core::writer::status::idle, out_.drain().state);
             EXPECT_EQ(std::string(is_replaced ? "\0\4next" : "\0\4half", 6), second_.written);
             out_.detach();
         }
     }
 }
 
-TEST_F(ConflatingOutbound, discard_empties_the_slot)
+TEST_F(ConflatingWriter, discard_empties_the_slot)
 {
     put("unsent");
     out_.discard();

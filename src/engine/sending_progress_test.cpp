@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the way out of a connection says of a peer that has not answered yet.
-#include "engine/outbound.hpp"
+#include "core/writer.hpp"
 #include "engine/sending_progress.hpp"
 #include "transport/stream_for_tests.hpp"
 
@@ -110,12 +110,12 @@ public:
 TEST(sending_progress, is_told_by_the_bytes_that_the_stream_holds)
 {
     base::channel channel;
-    outbound out(channel);
+    core::writer out(channel);
     holding_stream stream;
     EXPECT_EQ(0, out.progress().written_bytes); // without a connection
     out.attach(stream, std::vector<std::byte>(100));
     stream.room = 60;
-    EXPECT_EQ(outbound::status::blocked, out.drain().state);
+    EXPECT_EQ(core::writer::status::blocked, out.drain().state);
     EXPECT_EQ(60, out.progress().written_bytes);
     EXPECT_EQ(0, out.progress().acknowledged_bytes);
     EXPECT_TRUE(out.progress().control_waits);
@@ -123,7 +123,7 @@ TEST(sending_progress, is_told_by_the_bytes_that_the_stream_holds)
     EXPECT_EQ(40, out.progress().acknowledged_bytes);
     EXPECT_EQ(0U, out.progress().times_made_room);
     stream.room = 40;
-    EXPECT_EQ(outbound::status::idle, out.drain().state);
+    EXPECT_EQ(core::writer::status::idle, out.drain().state);
     EXPECT_EQ(100, out.progress().written_bytes);
     EXPECT_EQ(40, out.progress().acknowledged_bytes);
     EXPECT_EQ(1U, out.progress().times_made_room);

@@ -73,36 +73,24 @@ bool write_batch::full() const noexcept
     return bytes_ >= batch_bytes || pieces_.size() >= batch_entries;
 }
 
-transport::io_result write_batch::write_to(transport::stream& to) noexcept
+std::size_t write_batch::list(std::span<iovec> entries, std::size_t& bytes) const noexcept
 {
-    transport::io_result total;
-    while (!empty()) {
-        iovec entries[batch_entries];
-        std::size_t count = 0;
-        std::size_t offered = 0;
-        const std::byte* copy = copies_.data() + copies_passed_;
-        std::size_t written = next_written_;
-        for (std::size_t i = next_; i < pieces_.size() && count < batch_entries; ++i) {
-            const piece& each = pieces_[i];
-            const std::byte* const data = each.data ? each.data : copy;
-            if (!each.data)
-                copy += each.bytes;
-            entries[count++] = {const_cast<std::byte*>(data) + written, each.bytes - written};
-            offered += each.bytes - written;
-            written = 0;
-        }
-        const transport::io_result result = to.write_some(entries, static_cast<int>(count));
-        total.bytes += result.bytes;
-        total.error = result.error;
-        total.more = result.more;
-        passed(result.bytes);
-        if (result.error || result.bytes < offered)
-            break;
+    std::size_t count = 0;
+    const std::byte* copy = copies_.data() + copies_passed_;
+    std::size_t written = next_written_;
+    for (std::size_t i = next_; i < pieces_.size() && count < entries.size(); ++i) {
+        const piece& each = pieces_[i];
+        const std::byte* const data = each.data ? each.data : copy;
+        if (!each.data)
+            copy += each.bytes;
+        entries[count++] = {const_cast<std::byte*>(data) + written, each.bytes - written};
+        bytes += each.bytes - written;
+        written = 0;
     }
-    return total;
+    return count;
 }
 
-void write_batch::passed(std::size_t bytes) noexcept
+void write_batch::written(std::size_t bytes) noexcept
 {
     bytes_written_ += bytes;
     for (; next_end_ < ends_.size() && ends_[next_end_].bytes <= bytes_written_; ++next_end_)

@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/buffer.hpp"
-#include "transport/stream.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <sys/uio.h>
 #include <vector>
 
 namespace zlink::engine {
@@ -51,8 +51,11 @@ public:
     /// What was appended, if all of it are copies and nothing was written.
     std::span<const std::byte> copies() const noexcept { return copies_; }
 
-    /// Writes what `to` takes now. Without an error and not empty() afterwards: it takes no more.
-    transport::io_result write_to(transport::stream& to) noexcept;
+    /// Lists what is left, as far as there are entries; returns how many were filled, and adds up
+    /// their bytes.
+    std::size_t list(std::span<iovec> entries, std::size_t& bytes) const noexcept;
+    /// So many of the bytes that are left were written.
+    void written(std::size_t bytes) noexcept;
     /// Drops what is left.
     void clear() noexcept;
 
@@ -72,7 +75,6 @@ private:
         std::uint64_t queue_position;
     };
     void append_piece(std::size_t copied_bytes);
-    void passed(std::size_t bytes) noexcept;
 
     std::vector<std::byte> copies_;
     std::vector<piece> pieces_;

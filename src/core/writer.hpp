@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/flow.hpp"
 #include "base/stall_wait.hpp"
+#include "engine/outgoing.hpp"
 #include "engine/sending_progress.hpp"
-#include "engine/wire/wire.hpp"
 #include "transport/stream.hpp"
 
 #include <atomic>
@@ -16,11 +15,11 @@
 #include <span>
 #include <vector>
 
-namespace zlink::engine {
+namespace zlink::core {
 
-/// The sending half of the traffic phase: writes the bytes of a channel to a connection in large
-/// batches. Either the I/O thread or, when the connection is idle, the sending thread itself does
-/// the writing.
+/// Writes what goes out through a channel (engine::outgoing) to a connection, in large batches.
+/// Either the I/O thread or, when the connection is idle, the sending thread itself does the
+/// writing.
 ///
 /// Who may touch what: the stream, the consumer side of the channel and everything here belong to
 /// the holder of `mutex_`. Who has to see to it that queued bytes are written is decided by the
@@ -28,7 +27,7 @@ namespace zlink::engine {
 /// the committing thread responsible, which either writes or passes the duty to the I/O thread.
 ///
 /// Thread safety: as said with each function.
-class outbound {
+class writer {
 public:
     enum class status : std::uint8_t {
         idle,     ///< all is written; the next commit will wake somebody
@@ -49,7 +48,7 @@ public:
         bool wake_producer = false; ///< the producer waits for room, and there is some now
     };
 
-    explicit outbound(base::channel& from) noexcept : from_(from)
+    explicit writer(base::channel& from) noexcept : from_(from), out_(from)
     {
         from_.stalled.store(true, std::memory_order_relaxed);
     }
@@ -57,12 +56,9 @@ public:
     /// I/O thread. Begins to write to `to`: the bytes `first` as they are, then what is queued,
     /// through the wire. `opening` goes ahead of that: frames of this side's own making, in the
     /// format of the queue. `packet_bytes`: see transport::stream_info.
-    void attach(transport::stream& to, std::span<const std::byte> first, wire how = {},
+    void attach(transport::stream& to, std::span<const std::byte> first, engine::wire how = {},
                 std::span<const std::byte> opening = {}, std::size_t packet_bytes = 0);
-    /// I/O thread. The connection has gone. The first message that it did not take as a whole is
-    /// the first one of the next connection, unless its beginning was written past the queue, see
-    /// write_through(): such a message is dropped. Of plain bytes, what was committed together with
-    /// a byte that was taken is dropped.
+    /// I/O thread. The connection has gone, see engine::outgoing::end().
     void detach();
     /// I/O thread. Drops all that is queued; true if the producer waits for room.
     bool discard();
@@ -70,11 +66,11 @@ public:
     /// connection.
     outcome drain();
     /// I/O thread. A command to be written at the next message boundary. What would make more than
-    /// most_control_bytes wait is left out: the peer asks for answers that it does not read.
-    outcome send_command(const traffic_command& command);
+    /// engine::outgoing::most_control_bytes wait is left out: the peer asks for answers that it
+    /// does not read.
+    outcome send_command(const engine::traffic_command& command);
     /// I/O thread. How many bytes of the connection the command takes.
-    std::size_t bytes_on_wire(const traffic_command& command);
-    static constexpr std::size_t most_control_bytes = 64 * 1024;
+    std::size_t bytes_on_wire(const engine::traffic_command& command);
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
     /// allows it. If it is on duty it stays so with status `written`, and not with any other.
     outcome drain_directly(stalls how = stalls::wait);
@@ -129,7 +125,7 @@ public:
     /// Any thread. How many messages have been committed so far, about now.
     std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
     /// I/O thread. How far the peer has got with what was written.
-    sending_progress::state progress();
+    engine::sending_progress::state progress();
     /// I/O thread. Do commands of send_command() wait for a message boundary, or for room?
     bool control_waits();
     /// I/O thread. Is everything written that was committed so far?
@@ -142,21 +138,7 @@ private:
     transport::io_result write(const iovec* entries, int count) noexcept;
     template <class Attempt>
     bool press_on(stalls how, Attempt attempt) noexcept;
-    status write_staged();
-    status write_newest();
-    status write_batch_now() noexcept;
-    bool passes_queue() const noexcept;
-    bool encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to);
-    void encode_newest(frame_encoder& to);
-    status encode_batch() noexcept;
-    void let_go_of_written() noexcept;
-    void drop_void_rest();
-    void count_taken(std::uint64_t position) noexcept;
-    void return_to_message_start() noexcept;
-    bool control_waits_locked() const noexcept;
-    void note_room(const transport::io_result& result, std::size_t offered) noexcept;
     status flush() noexcept;
-    bool batch_waits() const noexcept { return batch_ && !batch_->empty(); }
     outcome collect_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
     void end_duty_locked();
@@ -164,6 +146,7 @@ private:
 
     base::channel& from_;
     std::mutex mutex_;
+    engine::outgoing out_;
     transport::stream* to_ = nullptr;
     std::uint64_t bytes_written_ = 0;
     std::uint64_t times_made_room_ = 0;
@@ -174,23 +157,8 @@ private:
     bool full_ = false;    ///< the connection has not taken all it was offered last
     bool holds_ = false;   ///< the stream holds some of what it has taken: it is to be flushed
     bool on_duty_ = false; ///< the sending thread writes what it commits
-    /// A frame was written in part by write_through(): the rest of it comes first in the queue.
-    bool rest_expected_ = false;
-    bool rest_is_void_ = false;        ///< and the connection it belonged to is gone
-    bool encodes_queue_format_ = true; ///< what the wire says to that
-    bool control_in_batch_ = false;    ///< the batch has frames that were in control_
-    bool wake_producer_ = false;       ///< it waits for room, and there is some now
-    std::uint64_t counted_until_ = 0;  ///< messages up to this position count as taken
-    std::size_t packet_bytes_ = 0;     ///< of the connection, see transport::stream_info
-    std::uint64_t collected_ = 0;      ///< what was committed by the last collect()
-    std::uint64_t passed_by_ = 0;      ///< messages that write_through() kept out of the queue
-    std::vector<std::byte> staged_;    ///< bytes that go before the next ones of the channel
-    std::size_t staged_sent_ = 0;
-    base::buffer_ref newest_; ///< the message from the channel's slot that is being written
-    std::size_t newest_sent_ = 0;
-    std::vector<std::byte> control_; ///< frames of this side's own making, in the queue's format
-    std::unique_ptr<wire> wire_;     ///< null: that of most connections, which changes nothing
-    std::unique_ptr<write_batch> batch_; ///< what comes next, encoded
+    std::size_t packet_bytes_ = 0; ///< of the connection, see transport::stream_info
+    std::uint64_t collected_ = 0;  ///< what was committed by the last collect()
 };
 
-} // namespace zlink::engine
+} // namespace zlink::core
