@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "engine/codec/zmtp3.hpp"
-#include "engine/handshake.hpp"
+#include "engine/handshake/handshake.hpp"
 #include "fuzz_check.hpp"
 
 namespace {

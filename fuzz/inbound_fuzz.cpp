@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "core/pipe.hpp"
-#include "engine/inbound.hpp"
-#include "engine/raw_inbound.hpp"
-#include "engine/traffic_commands.hpp"
-#include "engine/wire/wire_inbound.hpp"
+#include "core/pipe/pipe.hpp"
+#include "engine/commands/traffic_commands.hpp"
+#include "engine/traffic/inbound.hpp"
+#include "engine/traffic/raw_inbound.hpp"
+#include "engine/traffic/wire_inbound.hpp"
 #include "fuzz_check.hpp"
 
 namespace {

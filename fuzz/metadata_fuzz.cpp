@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/metadata.hpp"
-#include "engine/peer.hpp"
+#include "engine/handshake/metadata.hpp"
+#include "engine/handshake/peer.hpp"
 #include "fuzz_check.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size)

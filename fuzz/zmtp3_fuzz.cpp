@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "engine/codec/zmtp3.hpp"
-#include "engine/command.hpp"
-#include "engine/traffic_commands.hpp"
+#include "engine/commands/command.hpp"
+#include "engine/commands/traffic_commands.hpp"
 #include "fuzz_check.hpp"
 
 namespace {

@@ -5,7 +5,8 @@
 - Each layer includes only itself and the layers below it.
 - No modules include each other in a circle. A module is a header together with its source file of
   the same name, so a circle that only a source file closes is found as well.
-- core names no socket type: what it has to know of one is data, see core/socket_type_traits.hpp.
+- Neither do the sub-folders of a layer.
+- core names no socket type: what it has to know of one is data, see core/options/socket_type_traits.hpp.
 """
 
 import re
@@ -19,7 +20,7 @@ SOCKET_TYPE = re.compile(
     r"socket_types::|\bZMQ_(PAIR|PUB|SUB|REQ|REP|DEALER|ROUTER|PULL|PUSH|XPUB|XSUB|STREAM|SERVER"
     r"|CLIENT|RADIO|DISH|GATHER|SCATTER|DGRAM|PEER|CHANNEL)\b")
 # The options of each type, and the sockets of monitors and proxies.
-MAY_NAME_SOCKET_TYPES = {"core/option_table.cpp", "core/monitor.cpp", "core/monitor.hpp"}
+MAY_NAME_SOCKET_TYPES = {"core/options/option_table.cpp", "core/socket/monitor.cpp", "core/socket/monitor.hpp"}
 
 # Circles that are there for a reason.
 KNOWN_CIRCLES = []
@@ -27,6 +28,11 @@ KNOWN_CIRCLES = []
 
 def is_test(file):
     return bool(re.search(r"_test\.[ch]pp$|_for_tests\.hpp$", file.name))
+
+
+def room_of(module):
+    """The sub-folder of a layer, or the layer itself."""
+    return "/".join(Path(module).parent.parts[:2])
 
 
 def circles(includes):
@@ -90,6 +96,14 @@ def main():
     for circle in circles(includes):
         if circle not in KNOWN_CIRCLES:
             errors.append("modules that include each other: " + ", ".join(circle))
+    rooms = {}
+    for module, others in includes.items():
+        room = room_of(module)
+        seen = rooms.setdefault(room, set())
+        seen.update(room_of(other) for other in others)
+        seen.discard(room)
+    for circle in circles(rooms):
+        errors.append("folders that include each other: " + ", ".join(circle))
     for error in errors:
         print(error)
     print(f"{len(includes)} modules, {len(errors)} violations")

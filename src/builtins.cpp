@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builtins.hpp"
 
-#include "engine/mechanisms/null.hpp"
+#include "engine/handshake/mechanisms/null.hpp"
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/context.hpp"
+#include "core/context/context.hpp"
 
 namespace zlink {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What one message costs on its way through the library, without system calls or other threads.
 
-#include "base/byte_queue.hpp"
-#include "core/pipe.hpp"
-#include "engine/inbound.hpp"
+#include "base/queue/byte_queue.hpp"
+#include "core/pipe/pipe.hpp"
+#include "engine/traffic/inbound.hpp"
 
 #include <algorithm>
 #include <array>

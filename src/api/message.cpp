@@ -2,7 +2,7 @@
 #include "api/message.hpp"
 
 #include "api/objects.hpp"
-#include "core/pipe.hpp"
+#include "core/pipe/pipe.hpp"
 
 #include <cstring>
 

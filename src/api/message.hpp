@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/frame.hpp"
-#include "core/metadata.hpp"
+#include "core/pipe/frame.hpp"
+#include "core/pipe/metadata.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/monitor.hpp"
+#include "core/socket/monitor.hpp"
 #include "api/objects.hpp"
 
 #include <zmq.h>

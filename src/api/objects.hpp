@@ -2,8 +2,8 @@
 #pragma once
 
 #include "api/handle.hpp"
-#include "core/context.hpp"
-#include "core/socket_gate.hpp"
+#include "core/context/context.hpp"
+#include "core/socket/socket_gate.hpp"
 
 #include <cerrno>
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/poll.hpp"
+#include "core/wait/poll.hpp"
 #include "api/objects.hpp"
-#include "core/burst.hpp"
+#include "core/pace/burst.hpp"
 
 #include <csignal>
 #include <memory>

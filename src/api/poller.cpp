@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/objects.hpp"
-#include "core/poll.hpp"
+#include "core/wait/poll.hpp"
 
 #include <algorithm>
 #include <new>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/proxy.hpp"
+#include "core/wait/proxy.hpp"
 #include "api/objects.hpp"
 
 #include <memory>

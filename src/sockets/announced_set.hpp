@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/pipe.hpp"
-#include "core/socket_link.hpp"
-#include "engine/traffic_commands.hpp"
+#include "core/connection/socket_link.hpp"
+#include "core/pipe/pipe.hpp"
+#include "engine/commands/traffic_commands.hpp"
 
 #include <cstddef>
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/pattern.hpp"
+#include "core/socket/pattern.hpp"
 
 #include <memory>
 #include <span>
@@ -35,8 +35,5 @@ std::unique_ptr<core::pattern> make_channel(core::pattern_host& host);
 std::span<const core::pattern_row> all_patterns() noexcept;
 /// What there is to know of one; of a number that is none: nothing special.
 const core::socket_type_traits& traits_of(int type) noexcept;
-
-/// An int option that must not be negative; non-zero = on. 0 or EINVAL.
-int read_flag(const void* value, std::size_t bytes, bool& out) noexcept;
 
 } // namespace zlink::sockets

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/keyed_hash.hpp"
-#include "engine/traffic_commands.hpp"
+#include "base/system/keyed_hash.hpp"
+#include "engine/commands/traffic_commands.hpp"
 #include "sockets/patterns.hpp"
 #include "sockets/policy/reading_share.hpp"
 
@@ -84,7 +84,7 @@ public:
 
     int set_option(int id, const void* value, std::size_t bytes) override
     {
-        return id == ZMQ_XPUB_NODROP ? read_flag(value, bytes, no_drop_) : EINVAL;
+        return id == ZMQ_XPUB_NODROP ? core::read_flag(value, bytes, no_drop_) : EINVAL;
     }
 
 private:

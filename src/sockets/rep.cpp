@@ -89,13 +89,13 @@ public:
         switch (id) {
         case ZMQ_ROUTER_MANDATORY:
         case ZMQ_ROUTER_HANDOVER:
-            return read_flag(value, bytes, ignored);
+            return core::read_flag(value, bytes, ignored);
         case ZMQ_PROBE_ROUTER:
             return probe_.set(value, bytes);
         case ZMQ_CONNECT_ROUTING_ID:
             return bytes && value ? 0 : EINVAL;
         case ZMQ_ROUTER_RAW:
-            return read_flag(value, bytes, raw_);
+            return core::read_flag(value, bytes, raw_);
         default:
             return EINVAL;
         }

@@ -100,9 +100,9 @@ public:
     {
         switch (id) {
         case ZMQ_REQ_CORRELATE:
-            return read_flag(value, bytes, correlate_);
+            return core::read_flag(value, bytes, correlate_);
         case ZMQ_REQ_RELAXED:
-            return read_flag(value, bytes, relaxed_);
+            return core::read_flag(value, bytes, relaxed_);
         case ZMQ_PROBE_ROUTER:
             return probe_.set(value, bytes);
         default:

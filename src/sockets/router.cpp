@@ -124,9 +124,9 @@ public:
     {
         switch (id) {
         case ZMQ_ROUTER_MANDATORY:
-            return read_flag(value, bytes, mandatory_);
+            return core::read_flag(value, bytes, mandatory_);
         case ZMQ_ROUTER_HANDOVER:
-            return read_flag(value, bytes, handover_);
+            return core::read_flag(value, bytes, handover_);
         case ZMQ_PROBE_ROUTER:
             return probe_.set(value, bytes);
         case ZMQ_CONNECT_ROUTING_ID: {
@@ -136,7 +136,7 @@ public:
             return 0;
         }
         case ZMQ_ROUTER_RAW:
-            return read_flag(value, bytes, raw_);
+            return core::read_flag(value, bytes, raw_);
         default:
             return EINVAL;
         }

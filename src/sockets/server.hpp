@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/pattern.hpp"
+#include "core/socket/pattern.hpp"
 #include "sockets/policy/fair_queue.hpp"
 
 #include <cstdint>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/xpub.hpp"
 
-#include "engine/traffic_commands.hpp"
+#include "engine/commands/traffic_commands.hpp"
 #include "sockets/patterns.hpp"
 
 #include <algorithm>
@@ -373,27 +373,27 @@ int xpub::set_option(int id, const void* value, std::size_t bytes)
     case ZMQ_UNSUBSCRIBE:
         return apply_manually(id == ZMQ_SUBSCRIBE, blob);
     case ZMQ_XPUB_VERBOSE:
-        if (read_flag(value, bytes, flag))
+        if (core::read_flag(value, bytes, flag))
             return EINVAL;
         verbose_ = flag;
         verboser_ = false;
         return 0;
     case ZMQ_XPUB_VERBOSER:
-        if (read_flag(value, bytes, flag))
+        if (core::read_flag(value, bytes, flag))
             return EINVAL;
         verbose_ = verboser_ = flag;
         return 0;
     case ZMQ_XPUB_NODROP:
-        return read_flag(value, bytes, no_drop_);
+        return core::read_flag(value, bytes, no_drop_);
     case ZMQ_XPUB_MANUAL:
-        return read_flag(value, bytes, manual_);
+        return core::read_flag(value, bytes, manual_);
     case ZMQ_XPUB_MANUAL_LAST_VALUE:
-        if (read_flag(value, bytes, flag))
+        if (core::read_flag(value, bytes, flag))
             return EINVAL;
         manual_ = last_value_ = flag;
         return 0;
     case ZMQ_ONLY_FIRST_SUBSCRIBE:
-        return read_flag(value, bytes, flag); // always so
+        return core::read_flag(value, bytes, flag); // always so
     case ZMQ_XPUB_WELCOME_MSG:
         welcome_.assign(reinterpret_cast<const char*>(blob.data()), blob.size());
         return 0;

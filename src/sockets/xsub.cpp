@@ -149,9 +149,9 @@ int xsub::set_option(int id, const void* value, std::size_t bytes)
     bool always = false; // only the first part of a message is ever taken for a subscription
     switch (id) {
     case ZMQ_ONLY_FIRST_SUBSCRIBE:
-        return read_flag(value, bytes, always);
+        return core::read_flag(value, bytes, always);
     case ZMQ_XSUB_VERBOSE_UNSUBSCRIBE:
-        return read_flag(value, bytes, verbose_unsubscribe_);
+        return core::read_flag(value, bytes, verbose_unsubscribe_);
     default:
         return EINVAL;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/sockets_of_parent.hpp"
+#include "base/system/sockets_of_parent.hpp"
 #include "transport/scheme.hpp"
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socket_stream.hpp"
 
-#include "base/sockets_of_parent.hpp"
+#include "base/system/sockets_of_parent.hpp"
 #include "transport/open_socket.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 // the real ones may do some day. ZLINK_TOY_CODEC and ZLINK_TOY_CIPHER (0 or 1) say which.
 #include "builtins.hpp"
 
-#include "engine/mechanisms/null.hpp"
+#include "engine/handshake/mechanisms/null.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"

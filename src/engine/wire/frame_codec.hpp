@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/traffic_commands.hpp"
+#include "engine/commands/traffic_commands.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -27,9 +27,9 @@ bool encode_control(const wire& how, std::vector<std::byte>& out, std::uint8_t f
 
 } // namespace
 
-std::shared_ptr<frame_codec> codec_for(const remote_peer& remote) noexcept
+std::shared_ptr<frame_codec> codec_for(std::uint8_t major_version) noexcept
 {
-    return remote.major >= 3 ? zmtp3_codec() : remote.major == 2 ? zmtp2_codec() : zmtp1_codec();
+    return major_version >= 3 ? zmtp3_codec() : major_version == 2 ? zmtp2_codec() : zmtp1_codec();
 }
 
 void frame_encoder::put_frame(std::uint8_t flags, std::span<const std::byte> body,

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/peer.hpp"
 #include "engine/wire/frame_cipher.hpp"
 #include "engine/wire/frame_codec.hpp"
-#include "engine/write_batch.hpp"
+#include "engine/wire/write_batch.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -67,9 +66,9 @@ struct wire {
     }
 };
 
-/// How a connection to a peer of this version is framed, when neither its scheme nor its mechanism
-/// asks for anything else.
-std::shared_ptr<frame_codec> codec_for(const remote_peer& remote) noexcept;
+/// How a connection to a peer of this version of ZMTP is framed, when neither its scheme nor its
+/// mechanism asks for anything else.
+std::shared_ptr<frame_codec> codec_for(std::uint8_t major_version) noexcept;
 
 /// Encodes frames for a wire, behind its filter: seals them and gives them heads.
 ///

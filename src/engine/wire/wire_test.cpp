@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/bytes.hpp"
-#include "engine/script_test.hpp"
+#include "engine/handshake/script_test.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "transport/stream_for_tests.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/keyed_hash.hpp"
-#include "core/pipe.hpp"
+#include "base/system/keyed_hash.hpp"
+#include "core/pipe/pipe.hpp"
 
 #include <algorithm>
 #include <cstdint>

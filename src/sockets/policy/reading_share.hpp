@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/frame.hpp"
+#include "core/pipe/frame.hpp"
 
 #include <algorithm>
 #include <chrono>

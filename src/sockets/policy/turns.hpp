@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/pipe.hpp"
+#include "core/pipe/pipe.hpp"
 
 #include <cstddef>
 #include <utility>

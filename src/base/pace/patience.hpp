@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/system/held_signals.hpp"
+#include "base/wait/waiter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace zlink::base {
+
+/// What a look has found.
+enum class glance : unsigned char {
+    nothing,
+    progress, ///< no news yet, but more of what will be news: a part of a large message
+    news,
+};
+
+/// Decides whether a thread that waits looks for news for a while before it sleeps, and looks.
+///
+/// To fall asleep and to be woken costs both threads several us, on a virtual machine some 50. If
+/// news comes sooner, looking is cheaper for both. It is tried after several short sleeps in a row,
+/// goes on while most looks find something well within the time of a wake-up, and is tried ever
+/// less often where it does not pay. See docs/decisions/0013.
+///
+/// Thread safety: one thread at a time.
+class patience {
+public:
+    /// No look takes longer without progress, but for the other threads that run on the processor
+    /// meanwhile.
+    static constexpr std::chrono::microseconds longest_look{100};
+    /// Who got more messages than this since it last waited is served best in batches: it sleeps.
+    static constexpr unsigned most_in_dialogue = 16;
+
+    /// Waits, with `sleep()`, after a look if that is worth its time. `found()` tells by a glance
+    /// whether there is news; `in_stream`: news come whether this thread answers or not.
+    /// `signalled` if found() said so, `interrupted` if a signal handler ran while looking, else
+    /// what sleep() returned.
+    template <class Found, class Sleep>
+    wait_result wait(bool in_stream, deadline until, Found found, Sleep sleep)
+    {
+        if (in_stream)
+            return sleep();
+        if (credit_ > 0)
+            if (const auto seen = look(until, found); seen != wait_result::timeout)
+                return seen;
+        const auto begin = steady_clock::now();
+        const wait_result woken = sleep();
+        slept(steady_clock::now() - begin);
+        return woken;
+    }
+
+private:
+    // Two threads that talk to each other and both sleep between see sleeps of two wake-ups.
+    static constexpr std::chrono::microseconds short_sleep{300};
+    // A look was good if it took half the time of the sleeps before it, or no more than this.
+    static constexpr std::chrono::microseconds always_good{20};
+    // Where a look is a few loads, to yield takes several times as long: news would come late. But
+    // if others have run meanwhile, one of them may be who is to bring the news.
+    static constexpr std::chrono::microseconds between_yields{2};
+    // Whose news came with the first yield, so many times in a row, runs only when it is given this
+    // processor, which need not wait then. Whether that is still so is tried now and again.
+    static constexpr unsigned enough_by_yields = 2;
+    static constexpr unsigned looks_between_trials = 16;
+    static constexpr int first_credit = 6;
+    static constexpr int most_credit = 16;
+    static constexpr int cost_of_bad_look = 2;
+    static constexpr unsigned fewest_short_sleeps = 4;
+    static constexpr unsigned most_short_sleeps = 1024;
+
+    template <class Found>
+    wait_result look(deadline until, Found& found)
+    {
+        const held_signals held; // one that comes now has to end the wait, as it does a sleep
+        auto begin = steady_clock::now();
+        auto yielded = begin;
+        const bool gives_way = gives_way_at_once();
+        unsigned yields = 0;
+        bool just_yielded = false;
+        for (bool first = true;; first = false) {
+            const glance seen = found();
+            const bool success = seen == glance::news;
+            const auto now = steady_clock::now();
+            if (seen == glance::progress && now < until)
+                begin = now;
+            if (success || now >= std::min(until, begin + longest_look)) {
+                looked(success && now - begin <= std::max<std::chrono::nanoseconds>(
+                                                     always_good, usual_sleep_ / 2));
+                if (success && !first)
+                    by_first_yield_ = just_yielded && yields == 1
+                                          ? std::min(by_first_yield_ + 1, enough_by_yields)
+                                          : 0;
+                if (success)
+                    return wait_result::signalled;
+                return held.waiting() ? wait_result::interrupted : wait_result::timeout;
+            }
+            just_yielded = gives_way || shares_processor_ || now - yielded >= between_yields;
+            if (just_yielded) {
+                ++yields;
+                std::this_thread::yield(); // whoever is to bring the news may want this processor
+                yielded = steady_clock::now();
+                shares_processor_ = yielded - now >= between_yields;
+            }
+        }
+    }
+
+    bool gives_way_at_once() noexcept
+    {
+        return by_first_yield_ == enough_by_yields && ++looks_ % looks_between_trials != 0;
+    }
+
+    void looked(bool well) noexcept
+    {
+        if (well) {
+            credit_ = std::min(credit_ + 1, most_credit);
+            if (credit_ == most_credit)
+                short_sleeps_needed_ = fewest_short_sleeps;
+            return;
+        }
+        credit_ -= cost_of_bad_look;
+        if (credit_ <= 0)
+            short_sleeps_needed_ = std::min(short_sleeps_needed_ * 2, most_short_sleeps);
+    }
+
+    void slept(std::chrono::nanoseconds time) noexcept
+    {
+        if (time > short_sleep) {
+            short_sleeps_ = 0;
+            return;
+        }
+        ++short_sleeps_;
+        usual_sleep_ += (time - usual_sleep_) / 4;
+        if (short_sleeps_ < short_sleeps_needed_ || credit_ > 0)
+            return;
+        credit_ = first_credit;
+        short_sleeps_ = 0;
+    }
+
+    std::chrono::nanoseconds usual_sleep_{}; ///< moving average of short ones
+    int credit_ = 0;                         ///< no looks without any
+    bool shares_processor_ = false;          ///< another thread ran during the last yield
+    unsigned by_first_yield_ = 0;            ///< looks in a row whose first yield brought the news
+    unsigned looks_ = 0;                     ///< since there have been enough of them
+    unsigned short_sleeps_ = 0;
+    unsigned short_sleeps_needed_ = fewest_short_sleeps;
+};
+
+} // namespace zlink::base

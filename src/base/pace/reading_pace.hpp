@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/wait/waiter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace zlink::base {
+
+/// Decides whether a reader that has caught up with a writer on another processor takes a break
+/// before it looks for more.
+///
+/// Who reads each message the moment it is written takes the cache line that tells of it away from
+/// the writer each time, and both go at the pace of that line. In a break the writer commits dozens
+/// undisturbed. Where messages come fast and looks find few, breaks are tried; they go on while
+/// messages come faster with them than without, and are tried ever less often where they do not.
+/// See docs/decisions/0017.
+///
+/// Thread safety: one thread at a time.
+class reading_pace {
+public:
+    static constexpr std::chrono::nanoseconds break_time{500};
+
+    /// The reader has taken all it knew of, `taken` messages since the beginning, and is going to
+    /// look. Should it take a break first? `now()` tells the time; it is asked now and then only.
+    template <class Now>
+    bool wants_break(std::uint64_t taken, Now now)
+    {
+        if (looks_left_-- == 0) [[unlikely]]
+            end_window(taken, now());
+        return breaks_;
+    }
+    bool wants_break(std::uint64_t taken)
+    {
+        return wants_break(taken, [] { return steady_clock::now(); });
+    }
+
+    /// A break, or some more until `look()` finds something: to sleep would cost both sides more.
+    template <class Look>
+    static void take_breaks(Look look)
+    {
+        for (int breaks = 0; breaks < most_breaks_at_once; ++breaks) {
+            const auto until = steady_clock::now() + break_time;
+            while (steady_clock::now() < until)
+                ; // touches nothing that the writer needs
+            if (look())
+                return;
+        }
+    }
+
+private:
+    using duration = steady_clock::duration;
+
+    static constexpr int most_breaks_at_once = 4;
+    // In most dialogues no message comes so soon after the other.
+    static constexpr std::chrono::nanoseconds fast{400};
+    static constexpr std::uint64_t few = 4; ///< found by a look
+    static constexpr unsigned looks_in_window = 64;
+    static constexpr unsigned breaks_in_window = 32;
+    // Then it is looked at again how fast they come without.
+    static constexpr unsigned most_windows_with_breaks = 256;
+    static constexpr unsigned most_windows_until_try = 1024;
+    // With so many the breaks have paid, whatever ended them.
+    static constexpr unsigned fewest_good_windows = 4;
+
+    void end_window(std::uint64_t taken, steady_clock::time_point now)
+    {
+        const std::uint64_t messages = taken - taken_before_;
+        const duration each =
+            messages ? (now - begin_) / static_cast<duration::rep>(messages) : duration::max();
+        if (breaks_)
+            judge_breaks(each);
+        else if (each < fast && messages < few * looks_in_window && windows_until_try_-- <= 1)
+            begin_breaks(each);
+        taken_before_ = taken;
+        begin_ = now;
+        looks_left_ = breaks_ ? breaks_in_window : looks_in_window;
+    }
+    void begin_breaks(duration each) noexcept
+    {
+        each_without_ = each;
+        breaks_ = true;
+        windows_with_breaks_ = 0;
+    }
+    void judge_breaks(duration each) noexcept
+    {
+        ++windows_with_breaks_;
+        const bool in_vain = each > each_without_ * 9 / 10;
+        if (!in_vain && windows_with_breaks_ < most_windows_with_breaks)
+            return;
+        breaks_ = false;
+        wait_ = windows_with_breaks_ < fewest_good_windows
+                    ? std::min(wait_ * 2, most_windows_until_try)
+                    : 1;
+        windows_until_try_ = wait_;
+    }
+
+    unsigned looks_left_ = looks_in_window;
+    bool breaks_ = false;
+    std::uint64_t taken_before_ = 0; ///< the window
+    steady_clock::time_point begin_{};
+    duration each_without_{}; ///< time from message to message without breaks
+    unsigned windows_with_breaks_ = 0;
+    unsigned windows_until_try_ = 1;
+    unsigned wait_ = 1;
+};
+
+} // namespace zlink::base

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sending thread that writes what it commits in batches.
+#include "base/sync/asymmetric_fence.hpp"
+#include "core/connection/writer.hpp"
+#include "core/pipe/pipe.hpp"
+#include "transport/stream_for_tests.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <gtest/gtest.h>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace zlink::core {
+namespace {
+
+/// Takes everything, or `room` bytes, and remembers the sizes of the writes.
+class counting_stream final : public transport::stream_for_tests {
+public:
+    transport::io_result write_some(const iovec* buffers, int count) noexcept override
+    {
+        const std::size_t taken = std::min(transport::total_bytes(buffers, count), room);
+        if (taken == 0)
+            return {0, EAGAIN};
+        room -= taken;
+        writes.push_back(taken);
+        return {taken, 0};
+    }
+
+    std::vector<std::size_t> writes;
+    std::size_t room = SIZE_MAX;
+    std::size_t packet = 0;
+};
+
+/// The sending side of a session in the middle of a stream.
+class batching_peer final : public pipe_peer {
+public:
+    using stalls = writer::stalls;
+
+    explicit batching_peer(writer& out) : out_(out) {}
+    passed_by write_through(const iovec (&message)[2]) noexcept override
+    {
+        const auto passed = out_.write_through(message, stalls::leave, in_stream);
+        return {passed.bytes, passed.begins_duty, passed.wake_producer};
+    }
+    wake_result on_readable() noexcept override { return {.deferred = out_.begin_duty()}; }
+    wake_result on_flush() noexcept override
+    {
+        return {.deferred = out_.drain_directly().state == writer::status::written};
+    }
+    wake_result on_pause() noexcept override
+    {
+        out_.drain_and_end_duty();
+        return {};
+    }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+
+    bool in_stream = true;
+
+private:
+    writer& out_;
+};
+
+class Batching : public ::testing::Test {
+protected:
+    static constexpr std::size_t header_bytes = engine::zmtp3::long_header_bytes;
+
+    void SetUp() override
+    {
+        if (!base::has_heavy_fence())
+            GTEST_SKIP() << "without membarrier() the I/O thread makes the batches";
+        sender_.set_other_end(peer_);
+        writer_.attach(stream_, {}, {}, {}, stream_.packet);
+        writer_.drain();
+    }
+    void begin_duty()
+    {
+        send(100);
+        EXPECT_EQ(sizes(), stream_.writes);
+    }
+    void send(std::size_t bytes, bool more = false)
+    {
+        ASSERT_TRUE(sender_.write(frame_of(std::string(bytes, 'x'), more)));
+    }
+    using sizes = std::vector<std::size_t>;
+
+    std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
+    writer writer_{channels_->a_to_b};
+    counting_stream stream_;
+    std::shared_ptr<batching_peer> peer_ = std::make_shared<batching_peer>(writer_);
+    pipe_end sender_{channels_, true, nullptr};
+    const std::size_t begun_bytes_ = 102; ///< what begin_duty() has sent
+};
+
+TEST_F(Batching, takes_as_many_messages_as_fit_in_a_packet)
+{
+    begin_duty();
+    for (int i = 0; i < 3; ++i)
+        send(20'000);
+    EXPECT_EQ(sizes(), stream_.writes);
+    send(20'000);
+    EXPECT_EQ(sizes{begun_bytes_ + 3 * (20'000 + header_bytes)}, stream_.writes);
+    for (int i = 0; i < 3; ++i)
+        send(20'000);
+    EXPECT_EQ(3 * (20'000 + header_bytes), stream_.writes.back());
+    EXPECT_EQ(2U, stream_.writes.size());
+}
+
+TEST_F(Batching, ends_a_batch_that_is_as_good_as_full)
+{
+    begin_duty();
+    for (int i = 0; i < 6; ++i)
+        send(10'000);
+    EXPECT_EQ(sizes(), stream_.writes);
+    send(4'000);
+    EXPECT_EQ(sizes{begun_bytes_ + 6 * (10'000 + header_bytes) + 4'000 + header_bytes},
+              stream_.writes);
+}
+
+TEST_F(Batching, does_not_cut_a_message_of_several_parts)
+{
+    begin_duty();
+    send(30'000);
+    send(30'000, true);
+    send(10'000);
+    EXPECT_EQ(sizes{begun_bytes_ + 30'000 + header_bytes}, stream_.writes);
+    sender_.flush_before_sleep();
+    EXPECT_EQ(40'000 + 2 * header_bytes, stream_.writes.back());
+}
+
+TEST_F(Batching, goes_with_a_large_message_in_one_write)
+{
+    begin_duty();
+    send(pipe_peer::unbatched_bytes - 1);
+    EXPECT_EQ(sizes(), stream_.writes);
+    send(pipe_peer::unbatched_bytes);
+    EXPECT_EQ(sizes{begun_bytes_ + 2 * (pipe_peer::unbatched_bytes + header_bytes) - 1},
+              stream_.writes);
+}
+
+// What the thread waits for, at another socket perhaps, may be the answer to that.
+TEST_F(Batching, is_written_when_its_thread_is_going_to_wait_elsewhere)
+{
+    using status = writer::status;
+    const auto collect = [this] {
+        status found{};
+        writer_.collect_at_once([&](const auto& outcome) { found = outcome.state; });
+        return found;
+    };
+    begin_duty();
+    send(100);
+    EXPECT_EQ(status::written, collect());
+    EXPECT_EQ(sizes{2 * begun_bytes_}, stream_.writes);
+    send(100);
+    EXPECT_EQ(status::written, collect()) << "the duty goes on";
+    EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_}), stream_.writes);
+    EXPECT_EQ(status::idle, collect());
+    EXPECT_EQ(status::idle, collect());
+    send(100); // is told that the duty is over, and begins another
+    send(100);
+    EXPECT_EQ(status::written, collect());
+    EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_, 2 * begun_bytes_}), stream_.writes);
+}
+
+/// Large messages that each end a little behind the border of a packet.
+class PacketBatching : public Batching {
+protected:
+    static constexpr std::size_t packet_bytes = 50'000;
+    static constexpr std::size_t body_bytes = 2 * packet_bytes - header_bytes + 100;
+
+    void SetUp() override
+    {
+        stream_.packet = packet_bytes;
+        Batching::SetUp();
+    }
+    void expect_writes(const sizes& expected) { EXPECT_EQ(expected, stream_.writes); }
+    std::size_t written() const
+    {
+        return std::accumulate(stream_.writes.begin(), stream_.writes.end(), std::size_t{0});
+    }
+};
+
+TEST_F(PacketBatching, leaves_the_end_of_a_large_message_to_the_next)
+{
+    send(body_bytes);
+    send(body_bytes);
+    send(body_bytes);
+    expect_writes({2 * packet_bytes, 2 * packet_bytes, 2 * packet_bytes});
+    EXPECT_EQ(1U, channels_->a_to_b.flow.waiting()) << "the message counts until it has gone";
+    sender_.flush_before_sleep();
+    expect_writes({2 * packet_bytes, 2 * packet_bytes, 2 * packet_bytes, 300});
+    EXPECT_TRUE(writer_.drained());
+    EXPECT_EQ(0U, channels_->a_to_b.flow.waiting());
+}
+
+TEST_F(PacketBatching, leaves_nothing_where_messages_do_not_follow_each_other)
+{
+    peer_->in_stream = false;
+    send(body_bytes);
+    expect_writes({2 * packet_bytes + 100});
+    EXPECT_TRUE(writer_.drained());
+}
+
+TEST_F(PacketBatching, leaves_what_is_left_to_the_io_thread_if_nothing_follows)
+{
+    send(body_bytes);
+    EXPECT_EQ(writer::status::written, writer_.collect().state);
+    expect_writes({2 * packet_bytes, 100});
+    EXPECT_EQ(writer::status::idle, writer_.collect().state) << "the duty is over";
+    send(body_bytes);
+    expect_writes({2 * packet_bytes, 100, 2 * packet_bytes});
+}
+
+TEST_F(PacketBatching, does_not_leave_much)
+{
+    constexpr std::size_t most = writer::most_left_bytes;
+    send(2 * packet_bytes - header_bytes + most);
+    expect_writes({2 * packet_bytes});
+    send(packet_bytes - header_bytes + 1); // more than that with what is left
+    expect_writes({2 * packet_bytes, packet_bytes + most + 1});
+    send(packet_bytes - header_bytes - 1);
+    EXPECT_EQ(packet_bytes - 1, stream_.writes.back()) << "one packet carries it";
+}
+
+TEST_F(PacketBatching, writes_a_full_packet_with_nothing_left)
+{
+    send(2 * packet_bytes - header_bytes);
+    expect_writes({2 * packet_bytes});
+    EXPECT_TRUE(writer_.drained());
+}
+
+TEST_F(PacketBatching, goes_on_when_a_connection_took_less)
+{
+    const auto put_and_fill = [&](std::size_t room) {
+        stream_.room = room;
+        send(body_bytes);
+    };
+    const std::size_t whole = body_bytes + header_bytes;
+    put_and_fill(10'000); // at the beginning of a stream
+    put_and_fill(20'000); // with what is left of the first ahead
+    put_and_fill(0);
+    put_and_fill(3 * whole - 30'000 - 10); // within what is left of the second
+    stream_.room = SIZE_MAX;
+    for (int turn = 0; !writer_.drained() && turn < 10; ++turn)
+        writer_.drain();
+    EXPECT_EQ(4 * whole, written());
+    EXPECT_EQ(4U, channels_->a_to_b.flow.taken());
+}
+
+} // namespace
+} // namespace zlink::core

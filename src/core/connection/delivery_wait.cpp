@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/delivery_wait.hpp"
+
+#include <utility>
+
+namespace zlink::core {
+namespace {
+
+constexpr std::chrono::milliseconds interval{1};
+constexpr std::chrono::seconds patience{2};
+
+} // namespace
+
+void delivery_wait::begin(left_function left, end_function end, limit how_long)
+{
+    progress_ = std::chrono::steady_clock::now();
+    left_bytes_ = 0;
+    look(std::move(left), std::move(end), how_long);
+}
+
+void delivery_wait::look(left_function left, end_function end, limit how_long)
+{
+    const std::size_t now_left = left();
+    const auto now = std::chrono::steady_clock::now();
+    if (std::exchange(left_bytes_, now_left) != now_left)
+        progress_ = now;
+    if (now_left == 0 || (how_long == limit::short_stall && now - progress_ >= patience))
+        return end();
+    if (!timer_)
+        timer_ = std::make_unique<boost::asio::steady_timer>(io_);
+    timer_->expires_after(interval);
+    timer_->async_wait(
+        [this, left = std::move(left), end = std::move(end), how_long](const auto& error) mutable {
+            if (!error && timer_)
+                look(std::move(left), std::move(end), how_long);
+        });
+}
+
+} // namespace zlink::core

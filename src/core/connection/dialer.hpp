@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/connection/transport_row.hpp"
+#include "core/options/options.hpp"
+#include "transport/scheme.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace zlink::core {
+
+/// Connects to one endpoint, again and again with back-off, until told to stop.
+/// Thread safety: the thread of the I/O context only.
+/// Lifetime: keeps itself alive while something is pending; no call-back after stop().
+class dialer : public std::enable_shared_from_this<dialer> {
+public:
+    using connected_handler = std::function<void(std::unique_ptr<transport::stream>)>;
+    /// Told of ZMQ_EVENT_CONNECT_DELAYED, _CLOSED and _CONNECT_RETRIED with their values.
+    using event_handler = std::function<void(std::uint64_t event, int value)>;
+
+    dialer(boost::asio::io_context& io, const transport_row& transport,
+           std::shared_ptr<transport::connect_endpoint> endpoint,
+           std::shared_ptr<const socket_options> options);
+
+    const transport_row& transport() const noexcept { return transport_; }
+    transport::connect_endpoint& endpoint() const noexcept { return *endpoint_; }
+
+    /// `connected` is called with each connection made; then nothing more happens until retry(),
+    /// once reached() or unreached() has been called: only its upgrades may lead to the peer.
+    /// With null: there is none, and no other try will be made. The last ZMQ_EVENT_CLOSED is told
+    /// after that, by stop(): who hears it may connect again.
+    void start(connected_handler connected, event_handler happened);
+    /// The connection leads to the peer.
+    void reached();
+    /// It does not, for this reason, and its descriptor was closed: retries, or calls `connected`
+    /// with null, as if it had not been made.
+    void unreached(const transport::error_code& error, int descriptor);
+    /// Do the options want another try after a connection was lost, or could not be used?
+    bool retries_after_loss(bool handshake_failed) const noexcept;
+    /// Tries again after the reconnect interval. Only where the options want another try.
+    void retry();
+    void stop() noexcept;
+
+private:
+    void attempt();
+    void failed(const transport::error_code& error);
+    void attempted(const transport::error_code& error, std::unique_ptr<transport::stream> stream);
+    bool retries_after(const transport::error_code& error) const noexcept;
+    int next_interval_ms();
+    void tell(std::uint64_t event, int value)
+    {
+        tell_closed();
+        if (happened_)
+            happened_(event, value);
+    }
+    void tell_closed();
+
+    boost::asio::io_context& io_;
+    const transport_row& transport_;
+    const std::shared_ptr<transport::connect_endpoint> endpoint_;
+    const std::shared_ptr<const socket_options> options_;
+    std::unique_ptr<boost::asio::steady_timer> timer_; ///< once it has tried again
+    std::shared_ptr<transport::connect_attempt> attempt_;
+    connected_handler connected_;
+    event_handler happened_;
+    std::optional<int> closed_descriptor_; ///< of which ZMQ_EVENT_CLOSED is still to be told
+    int interval_ms_ = 0; ///< of the last retry, 0 = none since the last connection
+};
+
+} // namespace zlink::core

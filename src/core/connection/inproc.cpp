@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/inproc.hpp"
+
+#include "core/options/conflation.hpp"
+#include "core/pipe/notices.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace zlink::core {
+namespace {
+
+peer_info describe(const socket_options& options)
+{
+    peer_info info;
+    info.routing_id = options.routing_id;
+    info.socket_type = options.type;
+    info.wants_newest = conflates_receiving(options);
+    info.farewell = disconnect_message(options);
+    info.marks_notices = options.traits->marks_notices;
+    return info;
+}
+
+void greet(pipe_end& pipe, const socket_options& options)
+{
+    if (const auto hello = hello_message(options); !hello.empty())
+        pipe.write(frame_of(hello, false));
+}
+
+} // namespace
+
+int inproc_registry::bind(const std::string& name, const party& binder)
+{
+    std::lock_guard lock(mutex_);
+    const auto [at, fresh] = bound_.try_emplace(name, binding{binder.link, *binder.options});
+    if (!fresh)
+        return EADDRINUSE;
+    const auto [first, last] = waiting_.equal_range(name);
+    for (auto pipe = first; pipe != last; ++pipe) {
+        link(pipe->second, at->second);
+        const auto& connector = pipe->second.connector_end;
+        if (!connector)
+            continue;
+        connector->set_peer(describe(at->second.options));
+        connector->notify(pipe_end::identified | pipe_end::writable);
+    }
+    waiting_.erase(first, last);
+    return 0;
+}
+
+int inproc_registry::unbind(const std::string& name, const socket_link& binder)
+{
+    std::lock_guard lock(mutex_);
+    const auto at = bound_.find(name);
+    if (at == bound_.end() || at->second.link.get() != &binder)
+        return ENOENT;
+    bound_.erase(at);
+    return 0;
+}
+
+void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
+{
+    pipe.binder_end->channels()->a_to_b.stalled.store(false, std::memory_order_relaxed);
+    pipe.binder_end->set_mailbox(binder.link->box);
+    pipe.binder_end->set_conflation(conflates_sending(binder.options),
+                                    conflates_receiving(binder.options));
+    pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
+    std::uint32_t news = pipe_end::attached | pipe_end::identified;
+    if (pipe.connector_end)
+        greet(*pipe.binder_end, binder.options);
+    else
+        news |= pipe_end::closed;
+    pipe.binder_end->notify(news);
+}
+
+std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, const party& connector)
+{
+    auto channels = std::make_shared<channel_pair>();
+    auto near = make_pipe_end(channels, true, connector.link->box);
+    auto far = make_pipe_end(channels, false, nullptr);
+    near->set_other_end(far);
+    far->set_other_end(near);
+    near->set_conflation(conflates_sending(*connector.options),
+                         conflates_receiving(*connector.options));
+    near->is_inproc = far->is_inproc = true;
+    near->set_limits(connector.options->send_hwm, connector.options->receive_hwm);
+    near->connected_side = true;
+    near->endpoint = far->endpoint = "inproc://" + name;
+    near->pace_reading();
+    far->pace_reading();
+    near->linked = far->linked = true;
+    far->set_peer(describe(*connector.options));
+    greet(*near, *connector.options);
+
+    std::lock_guard lock(mutex_);
+    const auto at = bound_.find(name);
+    if (at == bound_.end()) {
+        channels->a_to_b.stalled.store(true, std::memory_order_relaxed);
+        waiting_.emplace(name, waiting_pipe{near, far});
+        return near;
+    }
+    near->set_peer(describe(at->second.options));
+    link({near, far}, at->second);
+    return near;
+}
+
+void inproc_registry::close(pipe_end& connector, int linger_ms)
+{
+    std::unique_lock lock(mutex_);
+    const auto [first, last] = waiting_.equal_range(inproc_name(connector.endpoint));
+    const auto found = std::find_if(first, last, [&](const auto& entry) {
+        return entry.second.connector_end.get() == &connector;
+    });
+    if (found == last) {
+        lock.unlock();
+        connector.close(linger_ms);
+        return;
+    }
+    connector.close(linger_ms); // under the lock: the other end must not get a mailbox meanwhile
+    if (connector.has_unread_output()) {
+        found->second.connector_end.reset();
+    } else {
+        found->second.binder_end->set_other_end(nullptr);
+        waiting_.erase(found);
+    }
+}
+
+} // namespace zlink::core

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/connection/socket_link.hpp"
+#include "core/options/options.hpp"
+#include "core/pipe/pipe.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace zlink::core {
+
+/// The name in the text of an inproc endpoint.
+inline std::string inproc_name(const std::string& endpoint)
+{
+    return endpoint.substr(std::string_view("inproc://").size());
+}
+
+/// The inproc names of a context: links sockets pipe to pipe, without a connection in between.
+/// Thread safety: any thread.
+class inproc_registry {
+public:
+    struct party {
+        std::shared_ptr<socket_link> link;
+        const socket_options* options = nullptr; ///< read during the call only
+    };
+
+    /// 0, or EADDRINUSE. Connects that were waiting for the name are completed.
+    int bind(const std::string& name, const party& binder);
+    /// 0, or ENOENT if this socket has not bound the name.
+    int unbind(const std::string& name, const socket_link& binder);
+    /// The connecting socket's end of a new pipe; if nobody has bound the name yet the other end
+    /// waits for it.
+    std::shared_ptr<pipe_end> connect(const std::string& name, const party& connector);
+    /// Closes the connecting socket's end of a pipe. If its name was not bound yet and messages
+    /// were sent to it, the other end goes on waiting with them: who binds the name gets them.
+    void close(pipe_end& connector, int linger_ms);
+
+private:
+    struct binding {
+        std::shared_ptr<socket_link> link;
+        socket_options options;
+    };
+    struct waiting_pipe {
+        std::shared_ptr<pipe_end> connector_end; ///< null if it was closed
+        std::shared_ptr<pipe_end> binder_end;
+    };
+    static void link(const waiting_pipe& pipe, const binding& binder);
+
+    std::mutex mutex_;
+    std::map<std::string, binding> bound_;
+    std::multimap<std::string, waiting_pipe> waiting_;
+};
+
+} // namespace zlink::core

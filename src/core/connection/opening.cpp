@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/opening.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace zlink::core {
+namespace {
+
+constexpr std::size_t read_bytes = 512;
+
+} // namespace
+
+using state = transport::exchange::state;
+
+opening::opening(boost::asio::io_context& io, std::unique_ptr<transport::stream>& stream,
+                 transport::upgrades upgrades, std::unique_ptr<engine::handshake> handshake)
+    : io_(io), stream_(stream), upgrades_(std::move(upgrades)), handshake_(std::move(handshake))
+{}
+
+opening::~opening() = default;
+
+void opening::start(int limit_ms, handlers to, first_look look)
+{
+    const auto self = shared_from_this();
+    to_ = std::move(to);
+    limit_ = std::chrono::milliseconds(limit_ms);
+    if (!is_reaching()) {
+        to_.reached();
+        limit(limit_);
+    }
+    if (is_over())
+        return;
+    begin_stage();
+    if (look == first_look::none || read())
+        pump();
+}
+
+void opening::stop() noexcept
+{
+    to_ = {};
+    timer_.reset();
+}
+
+void opening::lift_time_limit() noexcept
+{
+    limit_ = {};
+    if (!is_reaching())
+        timer_.reset();
+}
+
+bool opening::is_reaching() const noexcept
+{
+    return std::any_of(upgrades_.begin() +
+                           static_cast<std::ptrdiff_t>(std::min(stage_, upgrades_.size())),
+                       upgrades_.end(), [](const auto& each) { return each->reaches_peer(); });
+}
+
+transport::upgrade* opening::current_upgrade() const noexcept
+{
+    return stage_ < upgrades_.size() ? upgrades_[stage_].get() : nullptr;
+}
+
+transport::exchange& opening::current() const noexcept
+{
+    if (transport::upgrade* const upgrade = current_upgrade())
+        return *upgrade;
+    return *handshake_;
+}
+
+// --- stages
+
+void opening::begin_stage()
+{
+    transport::exchange& at = current();
+    if (const auto* const upgrade = current_upgrade(); upgrade && is_reaching())
+        limit(upgrade->limit());
+    at.on_resumed([weak = weak_from_this()] {
+        if (const auto self = weak.lock())
+            self->pump();
+    });
+    at.start();
+}
+
+// The stage is done, and its output sent.
+void opening::next_stage()
+{
+    const bool was_reaching = is_reaching();
+    if (transport::upgrade* const upgrade = current_upgrade())
+        stream_ = upgrade->wrap(std::move(stream_));
+    ++stage_;
+    waiting_to_read_ = waiting_to_write_ = false; // for what is below the stream now
+    if (was_reaching && !is_reaching()) {
+        to_.reached();
+        if (is_over())
+            return;
+        limit(limit_);
+    }
+    if (stage_ < stages())
+        begin_stage();
+}
+
+void opening::limit(std::chrono::milliseconds time)
+{
+    timer_.reset();
+    if (time.count() <= 0)
+        return;
+    timer_.emplace(io_, time);
+    timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+        if (!error && !self->is_over())
+            self->end_broken(self->is_reaching() ? ETIMEDOUT : EAGAIN);
+    });
+}
+
+// --- bytes
+
+// The answer to what was written takes its time: it is waited for, rather than looked for.
+void opening::pump()
+{
+    while (!is_over() && write()) {
+        switch (current().current_state()) {
+        case state::failed:
+            return end_failed();
+        case state::waiting:
+            return;
+        case state::done:
+            if (is_last() && handshake_)
+                return end_succeeded(pending_);
+            if (!current().output().empty())
+                return; // the next stage has to wait for room
+            next_stage();
+            if (!is_over() && stage_ == stages())
+                return end_succeeded(pending_);
+            continue;
+        case state::running:
+            break;
+        }
+        if (pending_.empty())
+            return wait(transport::direction::read);
+        const auto bytes = std::exchange(pending_, {});
+        if (!take(bytes))
+            return;
+    }
+}
+
+// False if that was the end.
+bool opening::take(std::span<const std::byte> bytes)
+{
+    transport::exchange& at = current();
+    bytes = bytes.subspan(at.feed(bytes));
+    switch (at.current_state()) {
+    case state::failed:
+        end_failed();
+        return false;
+    case state::done:
+        if (is_last() && handshake_) {
+            end_succeeded(bytes);
+            return false;
+        }
+        break;
+    case state::running:
+    case state::waiting:
+        break;
+    }
+    pending_.assign(bytes.begin(), bytes.end());
+    return true;
+}
+
+// Takes what is there. False if that was the end.
+bool opening::read()
+{
+    std::byte buffer[read_bytes];
+    const iovec space{buffer, std::min(sizeof buffer, current().most_input_bytes())};
+    if (space.iov_len == 0 || current().current_state() != state::running)
+        return true;
+    const auto result = stream_->read_some(&space, 1);
+    if (result.would_block())
+        return true;
+    if (result.failed() || result.bytes == 0) {
+        end_broken(result.error ? result.error : is_reaching() ? ECONNRESET : EPIPE);
+        return false;
+    }
+    return take({buffer, result.bytes});
+}
+
+// False if the connection is broken.
+bool opening::write()
+{
+    transport::exchange& at = current();
+    bool held = false;
+    while (!at.output().empty()) {
+        const auto output = at.output();
+        const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
+        const auto result = stream_->write_some(&bytes, 1);
+        if (result.failed()) {
+            end_broken(result.error);
+            return false;
+        }
+        at.consume_output(result.bytes);
+        held = result.more;
+        if (result.would_block()) {
+            wait(transport::direction::write);
+            return true;
+        }
+    }
+    if (held) {
+        const auto result = stream_->flush();
+        if (result.failed()) {
+            end_broken(result.error);
+            return false;
+        }
+        if (result.would_block())
+            wait(transport::direction::write);
+    }
+    return true;
+}
+
+void opening::wait(transport::direction which)
+{
+    const bool to_read = which == transport::direction::read;
+    bool& waiting = to_read ? waiting_to_read_ : waiting_to_write_;
+    if (std::exchange(waiting, true))
+        return;
+    stream_->async_wait(which, [self = shared_from_this(), to_read,
+                                stage = stage_](const transport::error_code& error) {
+        if (self->is_over() || stage != self->stage_)
+            return;
+        (to_read ? self->waiting_to_read_ : self->waiting_to_write_) = false;
+        if (error)
+            return self->end_broken(error.value());
+        if (to_read) {
+            if (self->read())
+                self->pump();
+            return;
+        }
+        if (const auto flushed = self->stream_->flush(); flushed.failed())
+            return self->end_broken(flushed.error);
+        else if (flushed.would_block())
+            return self->wait(transport::direction::write);
+        self->pump();
+    });
+}
+
+// --- ends
+
+void opening::end_failed()
+{
+    const auto output = current().output();
+    const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
+    if (bytes.iov_len != 0)
+        stream_->write_some(&bytes, 1); // the peer may be told why
+    if (const transport::upgrade* const upgrade = current_upgrade())
+        return end_broken(upgrade->error());
+    end({.kind = end_kind::refused,
+         .refusal = handshake_->error(),
+         .reason = handshake_->peer_reason()});
+}
+
+void opening::end_broken(int error)
+{
+    end({.kind = is_reaching() ? end_kind::unreached : end_kind::broken, .error = error});
+}
+
+void opening::end_succeeded(std::span<const std::byte> rest)
+{
+    if (!handshake_)
+        return end({.kind = end_kind::succeeded, .rest = rest});
+    const auto output = handshake_->output();
+    end({.kind = end_kind::succeeded,
+         .remote = handshake_->remote(),
+         .codec = handshake_->own_codec(),
+         .cipher = handshake_->make_cipher(),
+         .unsent = {output.begin(), output.end()},
+         .rest = rest});
+}
+
+void opening::end(const ending& how)
+{
+    const auto self = shared_from_this(); // who is told may let go of it
+    timer_.reset();
+    std::exchange(to_, {}).ended(how);
+}
+
+} // namespace zlink::core

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/reading_lease.hpp"
+
+#include <utility>
+
+namespace zlink::core {
+namespace {
+
+// What is lent and not used for so long is taken back.
+constexpr std::chrono::milliseconds watch_interval{10};
+// What the socket's thread reads in one go leaves its cache again if it is much more.
+constexpr std::size_t read_ahead_bytes = 256 * 1024;
+// With fewer bytes the call takes more than the copy.
+constexpr std::size_t fewest_timed_bytes = 16 * 1024;
+
+} // namespace
+
+// --- the socket's thread
+
+reading_lease::request reading_lease::read_for_room() noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ == reader::io_thread)
+        return request::read;
+    in_->withdraw_memory(); // nobody would come for the body
+    const read_end end = read_directly();
+    in_->consumer_was_asleep(); // it is this thread
+    if (end == read_end::ahead) {
+        in_->pause();
+        // If this thread takes its time now, there is room that nobody reads into.
+        return reader_ == reader::offered && !std::exchange(watch_asked_, true) ? request::watch
+                                                                                : request::none;
+    }
+    if (end == read_end::full || (end == read_end::dry && reader_ == reader::lent))
+        return request::none;
+    end_direct_reading();
+    return request::read;
+}
+
+reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ != reader::lent)
+        return {};
+    const unsigned reads_before = reads_;
+    if (!in_->reads_outside() && direct_->place.outside())
+        in_->offer_memory(memory);
+    const read_end end = read_directly();
+    const auto body = in_->take_outside_body();
+    const bool ended = end == read_end::needs_io_thread;
+    if (ended)
+        end_direct_reading();
+    else if (!in_->reads_outside())
+        in_->withdraw_memory();
+    // Input that there is no room for must not end a sleep; the next call looks again.
+    const int awaited = end == read_end::full ? -1 : direct_->descriptor;
+    return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
+             in_->reads_outside(), body, direct_->wait.sleeps()},
+            ended};
+}
+
+void reading_lease::withdraw_memory() noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ == reader::lent)
+        in_->withdraw_memory();
+}
+
+// With the mutex, by either thread, while reading is offered or lent.
+void reading_lease::end_direct_reading() noexcept
+{
+    in_->withdraw_memory();
+    reader_ = reader::io_thread;
+}
+
+bool reading_lease::give_back() noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (reader_ != reader::lent)
+        return false;
+    end_direct_reading();
+    return true;
+}
+
+// With the mutex.
+reading_lease::read_end reading_lease::read_directly() noexcept
+{
+    reading_directly_ = true;
+    const std::uint64_t messages_before = in_->messages();
+    std::size_t bytes = 0;
+    read_end end = read_end::needs_io_thread;
+    left_over& left = direct_->left;
+    while (left.commands.empty()) {
+        if (!in_->has_room()) {
+            end = read_end::full;
+            break;
+        }
+        if ((bytes >= read_ahead_bytes || in_->has_outside_body()) &&
+            in_->messages() != messages_before) {
+            end = read_end::ahead;
+            break;
+        }
+        iovec space[engine::decoder::most_entries];
+        const int count = in_->prepare(space);
+        if (count == 0)
+            break; // the I/O thread will find the same
+        const std::size_t offered = transport::total_bytes(space, count);
+        const auto result = read_timed(space, count, offered);
+        if (result.would_block())
+            end = read_end::dry;
+        if (result.error || result.bytes == 0)
+            break;
+        ++reads_;
+        bytes += result.bytes;
+        const std::uint64_t complete_before = in_->messages();
+        try {
+            left.error = in_->received(result.bytes);
+        } catch (...) {
+            left.error = engine::inbound_error::out_of_memory;
+        }
+        if (left.error != engine::inbound_error::none)
+            break;
+        const std::uint64_t complete = in_->messages() - complete_before;
+        direct_->wait.note(complete, result.bytes, complete > 1 || in_->in_message(),
+                           base::steady_clock::now);
+        if (result.bytes < offered && !result.more && left.commands.empty()) {
+            end = read_end::dry;
+            break;
+        }
+    }
+    reading_directly_ = false;
+    return end;
+}
+
+transport::io_result reading_lease::read_timed(const iovec* space, int count,
+                                               std::size_t offered) noexcept
+{
+    if (offered < body_place::fewest_bytes)
+        return from_->read_some(space, count);
+    const bool outside = in_->reads_outside();
+    const auto begin = base::steady_clock::now();
+    const auto result = from_->read_some(space, count);
+    if (result.bytes >= fewest_timed_bytes)
+        direct_->place.note(outside, result.bytes, base::steady_clock::now() - begin);
+    return result;
+}
+
+bool reading_lease::keep_for_later(std::span<const std::byte> command)
+{
+    if (reading_directly_)
+        direct_->left.commands.emplace_back(command.begin(), command.end());
+    return reading_directly_;
+}
+
+// --- the I/O thread
+
+// Before the socket's thread may read.
+void reading_lease::prepare()
+{
+    if (!direct_)
+        direct_ = std::make_unique<direct_reading>(io_);
+}
+
+void reading_lease::hand_over(engine::decoder& in, transport::stream& from, reader to)
+{
+    std::lock_guard lock(mutex_);
+    in_ = &in;
+    from_ = &from;
+    reader_ = to;
+    reads_ = 0;
+    watch_asked_ = false;
+}
+
+void reading_lease::offer(engine::decoder& in, transport::stream& from)
+{
+    prepare();
+    hand_over(in, from, reader::offered);
+}
+
+bool reading_lease::lend(engine::decoder& in, transport::stream& from)
+{
+    prepare();
+    transport::direct_input* const input = from.direct();
+    direct_->descriptor = input ? input->lend() : -1;
+    if (direct_->descriptor < 0)
+        return false;
+    stream_lent_ = true;
+    hand_over(in, from, reader::lent);
+    return true;
+}
+
+void reading_lease::watch(std::function<void()> unused)
+{
+    watching_ = true;
+    direct_->timer.expires_after(watch_interval);
+    direct_->timer.async_wait([this, unused = std::move(unused)](const auto& error) mutable {
+        if (error || !watching_)
+            return;
+        if (was_used())
+            watch(std::move(unused));
+        else
+            unused();
+    });
+}
+
+// Since the last look. If the socket's thread has stopped reading by itself, it will not again.
+bool reading_lease::was_used()
+{
+    std::lock_guard lock(mutex_);
+    return std::exchange(reads_, 0) != 0 && reader_ != reader::io_thread;
+}
+
+void reading_lease::take_back()
+{
+    {
+        std::lock_guard lock(mutex_);
+        if (reader_ != reader::io_thread)
+            end_direct_reading();
+    }
+    if (std::exchange(watching_, false))
+        direct_->timer.cancel();
+    if (std::exchange(stream_lent_, false))
+        from_->direct()->reclaim(); // if that fails, the next operation on the stream will
+}
+
+void reading_lease::stop()
+{
+    take_back();
+    direct_.reset();
+}
+
+} // namespace zlink::core

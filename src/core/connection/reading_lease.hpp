@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pace/body_place.hpp"
+#include "core/pace/stream_wait.hpp"
+#include "core/pipe/pipe.hpp"
+#include "engine/traffic/decoder.hpp"
+#include "transport/stream.hpp"
+
+#include <atomic>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace zlink::core {
+
+/// Who reads a connection: its I/O thread or, for a time, the socket's thread. While that is behind
+/// (the queue is full) reading is *offered* to it: it may read as it makes room. While it waits for
+/// input again and again the connection is *lent* to it: it may read whenever it likes, and nobody
+/// else waits for input. What it meets that is not its business, commands and errors, is kept.
+///
+/// Invariants:
+/// - The socket's thread uses decoder and stream only with the mutex, and only while `reader_` is
+///   not io_thread. Either thread may set it to io_thread, only the I/O thread to anything else.
+/// - The I/O thread calls take_back() before it uses the decoder, reads from the stream or closes
+///   it; then both are its own until the next offer() or lend().
+/// - A stream that was lent stays out of its I/O context until take_back(), also if the socket's
+///   thread has stopped reading.
+/// - Memory of the socket's thread is in the decoder only while the connection is lent: whoever
+///   ends that takes it out, with the mutex.
+/// - Each end of reading by the socket's thread is answered by the I/O thread reading once more:
+///   the functions of the socket's thread say when it has to be told.
+///
+/// Thread safety: as said with each function.
+/// Lifetime: decoder and stream must last until take_back(), the I/O context until stop().
+class reading_lease {
+public:
+    struct lent_step {
+        pipe_peer::lent_read read;
+        bool ended = false; ///< just now: the I/O thread has to be told to read
+    };
+    /// What the socket's thread has met while it was reading.
+    struct left_over {
+        std::vector<std::vector<std::byte>> commands; ///< to be answered
+        /// After out_of_memory it goes on with decoder::go_on().
+        engine::inbound_error error = engine::inbound_error::none;
+    };
+
+    explicit reading_lease(boost::asio::io_context& io) noexcept : io_(io) {}
+
+    // --- the socket's thread
+    enum class request : std::uint8_t {
+        none,
+        read,  ///< it has to be told to read
+        watch, ///< it has to be told to watch()
+    };
+    /// There is room in the queue: reads if reading is offered or lent. What is asked of the I/O
+    /// thread.
+    request read_for_room() noexcept;
+    /// Asks for the connection. True: the I/O thread has to be told to answer; if false, it was.
+    bool ask() noexcept { return !asked_.exchange(true); }
+    /// Reads what is there, if the connection is lent, a large body perhaps into `memory`.
+    lent_step read_lent(std::span<std::byte> memory) noexcept;
+    /// `memory` is wanted back: a body that is on its way there goes on in the queue.
+    void withdraw_memory() noexcept;
+    /// Ends what lend() began. True: the I/O thread has to be told to read; if false, it was.
+    bool give_back() noexcept;
+
+    // --- whoever is inside the decoder
+    /// If that is the socket's thread, keeps a command the decoder has met.
+    bool keep_for_later(std::span<const std::byte> command);
+
+    // --- the I/O thread
+    /// The queue is full.
+    void offer(engine::decoder& in, transport::stream& from);
+    /// Begins to answer an ask(): the next one is news again.
+    void begin_answer() noexcept { asked_ = false; }
+    /// Takes the stream out of its I/O context; its waits are void then. False: not now.
+    bool lend(engine::decoder& in, transport::stream& from);
+    /// After lend(), or when asked to. Calls `unused` when the socket's thread has not read
+    /// anything for a while, and not once reading is taken back. What it holds keeps this alive.
+    void watch(std::function<void()> unused);
+    void take_back();
+    /// After take_back(). Each is given once.
+    left_over take_left_over() noexcept
+    {
+        return direct_ ? std::exchange(direct_->left, {}) : left_over{};
+    }
+    /// Takes back, and nothing more will happen.
+    void stop();
+
+private:
+    enum class reader : std::uint8_t { io_thread, offered, lent };
+    /// What only connections have that the socket's thread has been given.
+    struct direct_reading {
+        explicit direct_reading(boost::asio::io_context& io) : timer(io) {}
+
+        // under the mutex
+        body_place place;
+        stream_wait wait;
+        // of whoever reads
+        left_over left;
+        int descriptor = -1; ///< to wait for, while the stream is lent
+        // the I/O thread
+        boost::asio::steady_timer timer;
+    };
+    enum class read_end : std::uint8_t {
+        full,            ///< the queue takes no more
+        ahead,           ///< there is enough to go on with
+        dry,             ///< nothing more is there
+        needs_io_thread, ///< an end, an error, or commands that want an answer
+    };
+    void prepare();
+    void hand_over(engine::decoder& in, transport::stream& from, reader to);
+    read_end read_directly() noexcept;
+    transport::io_result read_timed(const iovec* space, int count, std::size_t offered) noexcept;
+    void end_direct_reading() noexcept;
+    bool was_used();
+
+    // under the mutex
+    std::mutex mutex_;
+    reader reader_ = reader::io_thread;
+    bool watch_asked_ = false;
+    unsigned reads_ = 0; ///< that found something, since the last look
+
+    // of whoever reads
+    engine::decoder* in_ = nullptr;
+    transport::stream* from_ = nullptr;
+    std::unique_ptr<direct_reading> direct_; ///< from the first hand_over() on
+    bool reading_directly_ = false;          ///< the socket's thread is inside the decoder
+
+    std::atomic<bool> asked_{false};
+
+    // the I/O thread
+    boost::asio::io_context& io_;
+    bool stream_lent_ = false; ///< the stream is out of the I/O context
+    bool watching_ = false;
+};
+
+} // namespace zlink::core

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/reading_lease.hpp"
+
+#include "engine/codec/zmtp3.hpp"
+#include "engine/traffic/inbound.hpp"
+#include "transport/stream_for_tests.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+namespace zlink::core {
+namespace {
+
+using engine::zmtp3::flag_command;
+using request = reading_lease::request;
+
+std::string frame_bytes(std::uint8_t flags, const std::string& body)
+{
+    return std::string(1, static_cast<char>(flags)) + static_cast<char>(body.size()) + body;
+}
+
+/// Gives one piece of input with each read, as far as there is room for it; then there is nothing
+/// more now, or for ever.
+class scripted_stream final : public transport::stream_for_tests, public transport::direct_input {
+public:
+    transport::io_result read_some(const iovec* buffers, int count) noexcept override
+    {
+        if (input.empty())
+            return ended ? transport::io_result{} : transport::io_result{0, EAGAIN};
+        std::string& piece = input.front();
+        std::size_t moved = 0;
+        for (int i = 0; i < count; ++i) {
+            const std::size_t bytes = std::min(buffers[i].iov_len, piece.size() - moved);
+            std::memcpy(buffers[i].iov_base, piece.data() + moved, bytes);
+            moved += bytes;
+        }
+        piece.erase(0, moved);
+        if (piece.empty())
+            input.pop_front();
+        return {moved, 0};
+    }
+    transport::direct_input* direct() noexcept override { return this; }
+    int lend() noexcept override
+    {
+        is_lent = true;
+        return descriptor;
+    }
+    bool reclaim() noexcept override
+    {
+        is_lent = false;
+        return true;
+    }
+    static constexpr int descriptor = 77;
+
+    std::deque<std::string> input;
+    bool ended = false;
+    bool is_lent = false;
+};
+
+/// The I/O side of a pipe, as far as it is told of room.
+class reading_peer final : public pipe_peer {
+public:
+    explicit reading_peer(reading_lease& lease) : lease_(lease) {}
+    wake_result on_readable() noexcept override { return {}; }
+    void on_writable() noexcept override { lease_.read_for_room(); }
+    void on_closed(int) noexcept override {}
+
+private:
+    reading_lease& lease_;
+};
+
+class ReadingLease : public ::testing::Test, public engine::command_handler {
+protected:
+    void on_command(std::span<const std::byte> body) override
+    {
+        EXPECT_TRUE(lease_.keep_for_later(body));
+    }
+    /// How many messages have come since the last time.
+    int take_messages()
+    {
+        int count = 0;
+        for (frame part; receiver_.peek(part); ++count)
+            receiver_.pop();
+        return count;
+    }
+
+    boost::asio::io_context io_;
+    std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
+    pipe_end receiver_{channels_, false, nullptr};
+    engine::inbound in_{channels_->a_to_b, {100, engine::kept_commands::none}, *this};
+    scripted_stream stream_;
+    reading_lease lease_{io_};
+};
+
+TEST_F(ReadingLease, leaves_reading_to_the_io_thread_until_it_is_handed_over)
+{
+    stream_.input = {frame_bytes(0, "a")};
+    EXPECT_EQ(lease_.read_for_room(), request::read);
+    const auto step = lease_.read_lent({});
+    EXPECT_FALSE(step.read.lent);
+    EXPECT_FALSE(step.ended);
+    EXPECT_FALSE(lease_.give_back());
+    EXPECT_FALSE(lease_.keep_for_later({}));
+    EXPECT_EQ(take_messages(), 0);
+}
+
+TEST_F(ReadingLease, offers_until_the_connection_has_nothing_more)
+{
+    channels_->a_to_b.flow.set_producer_limit(1);
+    ASSERT_TRUE(in_.append(0, {}));
+    stream_.input = {frame_bytes(0, "a")};
+    lease_.offer(in_, stream_);
+    EXPECT_EQ(lease_.read_for_room(), request::none) << "the queue is still full";
+    EXPECT_EQ(take_messages(), 1);
+    EXPECT_EQ(lease_.read_for_room(), request::read) << "the connection had no more";
+    EXPECT_EQ(take_messages(), 1);
+    stream_.input = {frame_bytes(0, "b")};
+    EXPECT_EQ(lease_.read_for_room(), request::read);
+    EXPECT_FALSE(lease_.read_lent({}).read.lent);
+    EXPECT_EQ(take_messages(), 0) << "the offer was over";
+    lease_.take_back();
+    EXPECT_FALSE(stream_.is_lent);
+}
+
+TEST_F(ReadingLease, lends_until_it_is_given_back)
+{
+    EXPECT_EQ(take_messages(), 0); // from now on the reader waits
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    EXPECT_TRUE(stream_.is_lent);
+    auto step = lease_.read_lent({});
+    EXPECT_TRUE(step.read.lent);
+    EXPECT_FALSE(step.read.got);
+    EXPECT_EQ(step.read.descriptor, 77);
+    stream_.input = {frame_bytes(0, "a")};
+    step = lease_.read_lent({});
+    EXPECT_TRUE(step.read.lent);
+    EXPECT_TRUE(step.read.got);
+    EXPECT_EQ(lease_.read_for_room(), request::none) << "whatever the reason";
+    EXPECT_TRUE(lease_.give_back());
+    EXPECT_FALSE(lease_.give_back());
+    EXPECT_TRUE(stream_.is_lent) << "that is for the I/O thread to end";
+    lease_.take_back();
+    EXPECT_FALSE(stream_.is_lent);
+    EXPECT_EQ(take_messages(), 1);
+}
+
+// More would leave the caches before it is looked at, and a sender that keeps up would never let it
+// go to its reader.
+TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
+{
+    constexpr int sent = 100;
+    std::string stream;
+    for (int i = 0; i < sent; ++i) {
+        std::byte header[engine::zmtp3::long_header_bytes];
+        const std::size_t header_bytes = engine::zmtp3::encode_header(header, 0, 60'000);
+        stream.append(reinterpret_cast<const char*>(header), header_bytes).append(60'000, 'x');
+    }
+    engine::inbound unlimited{channels_->a_to_b, {-1, engine::kept_commands::none}, *this};
+    EXPECT_EQ(take_messages(), 0); // from now on the reader waits
+    stream_.input = {stream};
+    ASSERT_TRUE(lease_.lend(unlimited, stream_));
+    const auto step = lease_.read_lent({});
+    EXPECT_TRUE(step.read.got);
+    EXPECT_EQ(step.read.descriptor, 77) << "there is more";
+    int taken = take_messages();
+    EXPECT_GT(taken, 1);
+    EXPECT_LT(taken, 20);
+    lease_.take_back();
+    // Who was offered the reading has to be told to go on when all is taken.
+    lease_.offer(unlimited, stream_);
+    EXPECT_EQ(lease_.read_for_room(), request::watch) << "it might take its time";
+    EXPECT_FALSE(stream_.input.empty());
+    receiver_.set_other_end(std::make_shared<reading_peer>(lease_));
+    taken += take_messages();
+    EXPECT_EQ(taken, sent);
+}
+
+TEST_F(ReadingLease, tells_of_parts_of_a_message)
+{
+    EXPECT_EQ(take_messages(), 0); // from now on the reader waits
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    const std::string whole = frame_bytes(0, "abc");
+    stream_.input = {whole.substr(0, 3)};
+    auto step = lease_.read_lent({});
+    EXPECT_FALSE(step.read.got);
+    EXPECT_TRUE(step.read.moved);
+    step = lease_.read_lent({});
+    EXPECT_FALSE(step.read.moved);
+    stream_.input = {whole.substr(3)};
+    step = lease_.read_lent({});
+    EXPECT_TRUE(step.read.got);
+    EXPECT_TRUE(step.read.moved);
+    EXPECT_EQ(take_messages(), 1);
+}
+
+TEST_F(ReadingLease, keeps_commands_for_the_io_thread)
+{
+    EXPECT_EQ(take_messages(), 0); // from now on the reader waits
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    stream_.input = {frame_bytes(0, "a") + frame_bytes(flag_command, "\4PING"),
+                     frame_bytes(0, "b")};
+    const auto step = lease_.read_lent({});
+    EXPECT_TRUE(step.ended);
+    EXPECT_FALSE(step.read.lent);
+    EXPECT_TRUE(step.read.got);
+    EXPECT_EQ(stream_.input.size(), 1u) << "what follows a command is read after the answer";
+    lease_.take_back();
+    EXPECT_EQ(lease_.take_left_over().commands.size(), 1u);
+    EXPECT_TRUE(lease_.take_left_over().commands.empty());
+    EXPECT_FALSE(lease_.keep_for_later({}));
+}
+
+TEST_F(ReadingLease, keeps_errors_for_the_io_thread)
+{
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    stream_.input = {frame_bytes(0, std::string(101, 'x'))};
+    EXPECT_TRUE(lease_.read_lent({}).ended);
+    lease_.take_back();
+    EXPECT_EQ(lease_.take_left_over().error, engine::inbound_error::too_large);
+    EXPECT_EQ(lease_.take_left_over().error, engine::inbound_error::none);
+}
+
+TEST_F(ReadingLease, ends_with_the_connection)
+{
+    stream_.ended = true;
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    EXPECT_TRUE(lease_.read_lent({}).ended);
+    EXPECT_FALSE(lease_.read_lent({}).ended) << "it was told";
+}
+
+TEST_F(ReadingLease, asks_once_until_it_is_answered)
+{
+    EXPECT_TRUE(lease_.ask());
+    EXPECT_FALSE(lease_.ask());
+    lease_.begin_answer();
+    EXPECT_TRUE(lease_.ask());
+}
+
+/// With large bodies, that come in pieces.
+class ReadingOutside : public ReadingLease {
+protected:
+    static constexpr std::size_t body_bytes = 50'000;
+
+    ReadingOutside()
+    {
+        for (std::size_t i = 0; i < body_bytes; ++i)
+            body_[i] = static_cast<char>(i * 7 / 5);
+    }
+    static std::string large_frame(std::uint8_t flags, const std::string& body)
+    {
+        std::string bytes(engine::zmtp3::long_header_bytes, '\0');
+        bytes.resize(engine::zmtp3::encode_header(reinterpret_cast<std::byte*>(bytes.data()), flags,
+                                                  body.size()));
+        return bytes + body;
+    }
+    std::span<std::byte> memory() { return std::as_writable_bytes(std::span(memory_)); }
+    /// What was read into the memory is not there any more.
+    void use_memory_otherwise() { memory_.assign(memory_.size(), '#'); }
+    std::string take_message()
+    {
+        frame part;
+        if (!receiver_.peek(part))
+            return "none";
+        std::string text(part.text());
+        receiver_.pop();
+        return text;
+    }
+
+    std::string body_ = std::string(body_bytes, '\0');
+    std::string memory_ = std::string(body_bytes, '#');
+    engine::inbound large_in_{channels_->a_to_b, {-1, engine::kept_commands::none}, *this};
+};
+
+TEST_F(ReadingOutside, reads_a_large_body_into_the_memory_given)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const std::string bytes = large_frame(0, body_);
+    stream_.input = {bytes.substr(0, 1000)};
+    const auto first = lease_.read_lent(memory());
+    EXPECT_TRUE(first.read.outside);
+    EXPECT_EQ(first.read.body.announced, nullptr);
+    stream_.input = {bytes.substr(1000, 9000)};
+    EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
+    stream_.input = {bytes.substr(10'000) + frame_bytes(0, "next")};
+    const auto last = lease_.read_lent(memory());
+    EXPECT_FALSE(last.read.outside);
+    ASSERT_NE(last.read.body.announced, nullptr);
+    EXPECT_EQ(last.read.body.bytes, body_bytes);
+    EXPECT_TRUE(memory_ == body_);
+    frame part;
+    ASSERT_TRUE(receiver_.peek(part));
+    EXPECT_EQ(part.owner, last.read.body.announced);
+    EXPECT_EQ(part.size, body_bytes);
+    EXPECT_TRUE(part.text().substr(0, base::loan::copied_at_once_bytes) ==
+                body_.substr(0, base::loan::copied_at_once_bytes));
+    receiver_.pop();
+    EXPECT_EQ(take_message(), "next");
+    last.read.body.announced->drop_reference();
+}
+
+TEST_F(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
+{
+    for (const std::size_t come : {10U, 1000U, 16'000U, 17'000U}) {
+        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        const std::string bytes = large_frame(0, body_);
+        stream_.input = {bytes.substr(0, come)};
+        EXPECT_FALSE(lease_.read_lent({}).read.outside);
+        stream_.input = {bytes.substr(come)};
+        const auto last = lease_.read_lent(memory());
+        const auto* const announced = last.read.body.announced;
+        EXPECT_EQ(come < 16'384, announced != nullptr) << come;
+        EXPECT_TRUE(memory_ == (announced ? body_ : std::string(body_bytes, '#'))) << come;
+        const std::string message = take_message();
+        EXPECT_EQ(body_bytes, message.size());
+        EXPECT_EQ(0, message.compare(0, 4096, body_, 0, 4096));
+        if (announced)
+            last.read.body.announced->drop_reference();
+        else
+            EXPECT_TRUE(message == body_);
+        use_memory_otherwise();
+        lease_.take_back();
+    }
+}
+
+TEST_F(ReadingOutside, does_not_go_on_there_with_a_later_part)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const std::string bytes = frame_bytes(1, "first") + large_frame(0, body_);
+    stream_.input = {bytes.substr(0, 1000)};
+    EXPECT_FALSE(lease_.read_lent({}).read.outside);
+    stream_.input = {bytes.substr(1000)};
+    EXPECT_EQ(nullptr, lease_.read_lent(memory()).read.body.announced);
+    EXPECT_EQ("first", take_message());
+    EXPECT_TRUE(take_message() == body_);
+    EXPECT_TRUE(memory_ == std::string(body_bytes, '#'));
+}
+
+TEST_F(ReadingOutside, leaves_what_follows_such_a_body_for_the_next_time)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const std::string next = large_frame(0, body_);
+    stream_.input = {large_frame(0, body_) + next.substr(0, 500), next.substr(500)};
+    const auto first = lease_.read_lent(memory());
+    ASSERT_NE(nullptr, first.read.body.announced);
+    EXPECT_TRUE(memory_ == body_);
+    EXPECT_EQ(body_bytes, take_message().size());
+    first.read.body.announced->drop_reference();
+    use_memory_otherwise();
+    const auto second = lease_.read_lent(memory());
+    ASSERT_NE(nullptr, second.read.body.announced);
+    EXPECT_TRUE(memory_ == body_);
+    EXPECT_EQ(body_bytes, take_message().size());
+    second.read.body.announced->drop_reference();
+}
+
+TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
+{
+    const std::string bytes = large_frame(0, body_);
+    const std::vector<std::function<void()>> ends = {
+        [&] { lease_.withdraw_memory(); },
+        [&] { EXPECT_TRUE(lease_.give_back()); },
+        [&] { EXPECT_EQ(lease_.read_for_room(), request::none); },
+        [&] { lease_.take_back(); },
+    };
+    for (const auto& end : ends) {
+        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        stream_.input = {bytes.substr(0, 8000)};
+        ASSERT_TRUE(lease_.read_lent(memory()).read.outside);
+        end();
+        use_memory_otherwise();
+        lease_.take_back();
+        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        stream_.input = {bytes.substr(8000)};
+        const auto rest = lease_.read_lent({});
+        EXPECT_EQ(rest.read.body.announced, nullptr);
+        EXPECT_TRUE(take_message() == body_);
+        EXPECT_TRUE(memory_ == std::string(body_bytes, '#'));
+        lease_.take_back();
+    }
+}
+
+TEST_F(ReadingOutside, ends_when_the_io_thread_is_needed)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    stream_.input = {large_frame(0, body_).substr(0, 8000)};
+    EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
+    stream_.ended = true;
+    const auto step = lease_.read_lent(memory());
+    EXPECT_TRUE(step.ended);
+    EXPECT_FALSE(step.read.outside);
+    large_in_.reset();
+    EXPECT_EQ(take_message(), "none");
+}
+
+TEST_F(ReadingOutside, is_for_what_comes_next_if_it_fits)
+{
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    stream_.input = {large_frame(0, body_ + "!")};
+    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_TRUE(take_message() == body_ + "!");
+    stream_.input = {frame_bytes(engine::zmtp3::flag_more, "first") + large_frame(0, body_)};
+    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_EQ(take_message(), "first");
+    EXPECT_TRUE(take_message() == body_);
+    stream_.input = {frame_bytes(0, "small")};
+    EXPECT_FALSE(lease_.read_lent(memory()).read.outside);
+    stream_.input = {large_frame(0, body_)};
+    EXPECT_EQ(lease_.read_lent({}).read.body.announced, nullptr) << "the memory was for one call";
+    EXPECT_EQ(take_message(), "small");
+    EXPECT_TRUE(take_message() == body_);
+    stream_.input = {frame_bytes(0, "first") + large_frame(0, body_)};
+    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_EQ(take_message(), "first");
+    EXPECT_TRUE(take_message() == body_);
+}
+
+TEST_F(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
+{
+    const auto flag_more = engine::zmtp3::flag_more;
+    large_in_.take_off_envelope();
+    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    const auto is_outside = [&](const std::string& before, const std::string& after = {}) {
+        memory_.assign(memory_.size(), '#');
+        stream_.input = {large_frame(after.empty() ? 0 : flag_more, body_) + after};
+        if (!before.empty())
+            stream_.input.push_front(before);
+        bool found = false;
+        while (!stream_.input.empty()) {
+            const auto body = lease_.read_lent(found ? std::span<std::byte>() : memory()).read.body;
+            if (!body.announced)
+                continue;
+            found = true;
+            EXPECT_TRUE(memory_ == body_);
+            body.announced->drop_reference();
+        }
+        return found;
+    };
+    const auto take_all = [&] {
+        std::vector<std::size_t> sizes;
+        frame part;
+        for (; receiver_.peek(part); receiver_.pop())
+            sizes.push_back(part.size);
+        return sizes;
+    };
+    using sizes = std::vector<std::size_t>;
+    const std::string delimiter = frame_bytes(flag_more, "");
+    const std::string address = frame_bytes(flag_more, "address");
+    EXPECT_TRUE(is_outside(delimiter));
+    EXPECT_EQ((sizes{0, body_bytes}), take_all());
+    EXPECT_TRUE(is_outside(address + address + delimiter, frame_bytes(0, "end")));
+    EXPECT_EQ((sizes{7, 7, 0, body_bytes, 3}), take_all());
+    EXPECT_FALSE(is_outside("")) << "may be part of the envelope";
+    EXPECT_FALSE(is_outside(address, delimiter + frame_bytes(0, "end"))) << "is part of it";
+    EXPECT_FALSE(is_outside(delimiter + address)) << "is the second part";
+    EXPECT_FALSE(is_outside(delimiter + delimiter)) << "the first part is empty as well";
+    EXPECT_EQ((sizes{body_bytes, 7, body_bytes, 0, 3, 0, 7, body_bytes, 0, 0, body_bytes}),
+              take_all());
+}
+
+TEST_F(ReadingLease, tells_when_it_is_not_made_use_of)
+{
+    int unused = 0;
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    lease_.watch([&] { ++unused; });
+    stream_.input = {frame_bytes(0, "a")};
+    lease_.read_lent({});
+    io_.run_one();
+    EXPECT_EQ(unused, 0) << "something was read";
+    io_.run_one();
+    EXPECT_EQ(unused, 1);
+    EXPECT_EQ(io_.poll(), 0u) << "once is enough";
+}
+
+TEST_F(ReadingLease, tells_nothing_once_it_is_taken_back)
+{
+    int unused = 0;
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    lease_.watch([&] { ++unused; });
+    lease_.take_back();
+    io_.run();
+    EXPECT_EQ(unused, 0);
+    io_.restart();
+    ASSERT_TRUE(lease_.lend(in_, stream_));
+    lease_.watch([&] { ++unused; });
+    lease_.stop();
+    io_.run();
+    EXPECT_EQ(unused, 0);
+    EXPECT_FALSE(stream_.is_lent);
+}
+
+} // namespace
+} // namespace zlink::core

@@ -1,0 +1,1023 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/session.hpp"
+
+#include "core/connection/mechanism_row.hpp"
+#include "core/options/conflation.hpp"
+#include "core/pipe/notices.hpp"
+#include "engine/bytes.hpp"
+#include "engine/commands/traffic_commands.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <utility>
+#include <vector>
+#include <zmq.h>
+
+namespace zlink::core {
+namespace {
+
+// So many reads before others on the I/O thread are served.
+constexpr int reads_per_turn = 16;
+// So much is read of a connection that cannot be written to: more than the kernel holds. The peer
+// may go on sending if it is of an odd kind.
+constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
+
+engine::local_peer local_peer(const socket_options& options)
+{
+    engine::local_peer local;
+    local.socket_type = options.type;
+    local.routing_id = options.routing_id;
+    local.properties = options.metadata;
+    local.must_authenticate = !options.zap_domain.empty();
+    return local;
+}
+
+} // namespace
+
+session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+                 std::shared_ptr<const socket_options> options, shared_text endpoint,
+                 bool was_accepted)
+    : thread_(thread),
+      io_(thread.context()),
+      link_(std::move(link)),
+      options_(std::move(options)),
+      endpoint_(std::move(endpoint)),
+      in_(options_),
+      was_accepted_(was_accepted),
+      reading_(io_),
+      heartbeat_(io_, [this](engine::heartbeat::action what) { beat(what); }),
+      delivery_(io_),
+      pace_(link_->pace)
+{
+    ++thread_.load();
+}
+
+session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+                 std::shared_ptr<const socket_options> options, shared_text endpoint,
+                 const transport_row& transport, const transport::bind_endpoint& address,
+                 std::unique_ptr<transport::stream> accepted)
+    : session(thread, std::move(link), std::move(options), std::move(endpoint), true)
+{
+    stream_ = std::move(accepted);
+    prepare_opening(transport, address.make_upgrades());
+}
+
+session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+                 std::shared_ptr<const socket_options> options, shared_text endpoint,
+                 const transport_row& transport,
+                 std::shared_ptr<transport::connect_endpoint> address)
+    : session(thread, std::move(link), std::move(options), std::move(endpoint), false)
+{
+    if (std::string hop = address->first_hop(); !hop.empty())
+        told_endpoint_ = std::move(hop);
+    if (told_endpoint_.empty())
+        told_endpoint_ = endpoint_;
+    dialer_ = std::make_shared<dialer>(io_, transport, std::move(address), options_);
+}
+
+session::~session() = default;
+
+std::shared_ptr<pipe_end> session::make_pipe()
+{
+    channels_ = std::make_shared<channel_pair>();
+    socket_end_ = make_pipe_end(channels_, true, link_->box);
+    socket_end_->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
+    if (is_raw())
+        socket_end_->write_plain_bytes();
+    socket_end_->set_limits(options_->send_hwm, options_->receive_hwm);
+    socket_end_->set_other_end(shared_from_this());
+    socket_end_->connected_side = dialer_ != nullptr;
+    socket_end_->endpoint = endpoint_;
+    // The socket's thread may be in a call through the pipe before this one.
+    retired_out_ = std::exchange(out_, std::make_unique<writer>(channels_->a_to_b));
+    writer_.store(out_.get(), std::memory_order_release);
+    return socket_end_;
+}
+
+void session::ask(request what) noexcept
+{
+    thread_.ask(*this, static_cast<unsigned>(what), shared_from_this());
+}
+
+void session::do_request(unsigned number)
+{
+    switch (static_cast<request>(number)) {
+    case request::begin:
+        return begin();
+    case request::stop_reconnecting:
+        return stop_reconnecting();
+    case request::collect:
+        return collect();
+    case request::lend_reading:
+        return lend_reading();
+    case request::watch_reading:
+        return watch_reading();
+    case request::read:
+        return read();
+    case request::tell_of_room:
+        if (in_traffic_)
+            socket_end_->notify(pipe_end::writable);
+        return;
+    case request::drain:
+        return drain();
+    case request::read_rest:
+        return read_rest();
+    case request::read_last:
+        return read_last();
+    case request::refuse:
+        return refuse();
+    case request::close_unless_linked:
+        if (!channels_)
+            finish();
+        return;
+    case request::close_after_output:
+        return close_after_output();
+    case request::close:
+        return begin_close(linger_ms_.load(std::memory_order_relaxed));
+    }
+}
+
+void session::begin()
+{
+    if (finished_)
+        return;
+    if (!dialer_)
+        return begin_opening();
+    dialer_->start(
+        [self = shared_from_this()](std::unique_ptr<transport::stream> stream) {
+            if (!stream)
+                return self->give_up();
+            const dialer& made_by = *self->dialer_;
+            self->stream_ = std::move(stream);
+            self->prepare_opening(made_by.transport(), made_by.endpoint().make_upgrades());
+            self->begin_opening();
+        },
+        [self = shared_from_this()](std::uint64_t event, int value) {
+            self->report(event, value);
+        });
+}
+
+// --- monitor -----------------------------------------------------------------------------------
+
+// Events of a connection name both of its ends; later on a broken one cannot be asked any more.
+void session::report(std::uint64_t event, int value)
+{
+    if (!link_ || !link_->events.active())
+        return;
+    using side = monitor_event::side;
+    const transport::stream_info& known = stream_ ? facts() : transport::stream_info{};
+    const auto number = monitor_event::number(value);
+    if (was_accepted_)
+        link_->events.emit({event, number, side::bound, endpoint_, known.remote_endpoint});
+    else
+        link_->events.emit({event, number, side::connected, known.local_endpoint, told_endpoint_});
+}
+
+const transport::stream_info& session::facts()
+{
+    if (!facts_)
+        facts_ = std::make_unique<const transport::stream_info>(stream_->info());
+    return *facts_;
+}
+
+// --- opening -----------------------------------------------------------------------------------
+
+void session::prepare_opening(const transport_row& transport, transport::upgrades upgrades)
+{
+    if (is_raw() && upgrades.empty())
+        return;
+    std::unique_ptr<engine::handshake> handshake;
+    if (!is_raw())
+        handshake = std::make_unique<engine::handshake>(
+            local_peer(*options_), choose_mechanism(link_->mechanisms, *options_).make(*options_),
+            transport.make_codec ? transport.make_codec() : nullptr);
+    opening_ = std::make_shared<opening>(io_, stream_, std::move(upgrades), std::move(handshake));
+}
+
+void session::begin_opening()
+{
+    input_wait_.forget();
+    room_wait_.forget();
+    in_traffic_ = false;
+    cut_off_ = false;
+    if (!opening_) {
+        reached();
+        return begin_traffic({.kind = opening::end_kind::succeeded});
+    }
+    opening_->start(
+        closing_ ? 0 : options_->handshake_interval_ms,
+        {[self = shared_from_this()](const opening::ending& how) { self->end_opening(how); },
+         [this] { reached(); }},
+        was_accepted_ ? opening::first_look::read : opening::first_look::none);
+}
+
+// The connection leads to the peer.
+void session::reached()
+{
+    descriptor_ = facts().descriptor;
+    if (dialer_)
+        dialer_->reached();
+    report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, descriptor_);
+}
+
+void session::end_opening(const opening::ending& how)
+{
+    switch (how.kind) {
+    case opening::end_kind::unreached:
+        return unreached(how.error);
+    case opening::end_kind::broken:
+        if (!closing_)
+            report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, how.error);
+        return lost(loss::connection);
+    case opening::end_kind::refused:
+        if (closing_)
+            return lost(loss::protocol);
+        if (const auto code = engine::protocol_error_code(how.refusal); code != 0)
+            report(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, static_cast<int>(code));
+        if (const auto code = engine::status_code(how.reason); code != 0)
+            report(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, static_cast<int>(code));
+        return lost(loss::protocol);
+    case opening::end_kind::succeeded:
+        break;
+    }
+    opening_.reset();
+    begin_traffic(how);
+}
+
+// As if no connection had been made.
+void session::unreached(int error)
+{
+    stop_opening();
+    const int descriptor = stream_->info().descriptor;
+    stream_->close();
+    stream_.reset();
+    dialer_->unreached({error, boost::system::system_category()}, descriptor);
+}
+
+void session::stop_opening() noexcept
+{
+    if (opening_)
+        std::exchange(opening_, nullptr)->stop();
+}
+
+// Nobody wants it to lead to the peer any more.
+void session::close_unreached()
+{
+    if (!is_reaching())
+        return;
+    stop_opening();
+    const int descriptor = stream_->info().descriptor;
+    stream_->close();
+    stream_.reset();
+    report(ZMQ_EVENT_CLOSED, descriptor);
+}
+
+// The connection is there, and the peer is known as far as it will be.
+void session::begin_traffic(const opening::ending& how)
+{
+    const engine::remote_peer& remote = how.remote;
+    const transport::stream_info& known = facts();
+    const bool is_new = !channels_;
+    if (is_new) {
+        make_pipe();
+        if (was_accepted_)
+            socket_end_->far_end = known.remote_endpoint;
+    }
+    socket_end_->set_peer(describe_peer(remote, known));
+    in_traffic_ = true;
+    const engine::wire wire = make_wire(how);
+    in_.begin(wire, socket_end_, *this);
+    bool announced = true;
+    attach_writer(how, wire, known.packet_bytes, [&] {
+        announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
+                                               : pipe_end::identified);
+    });
+    if (is_new && !announced)
+        return finish(); // the socket was closed meanwhile; an older pipe is closed by a call
+    // After the socket knows: who hears of it may send. Older protocols have no handshake to speak
+    // of.
+    if (remote.major >= 3)
+        report(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
+    if (!link_->events.active())
+        facts_.reset(); // an idle connection keeps little
+    if (notifies_connect(*options_))
+        in_.tell({}); // not before it can know whom it comes from
+    heartbeat_.begin();
+    if (options_->heartbeat.interval_ms != 0 && remote.major >= 3)
+        heartbeat_.start(options_->heartbeat, shared_from_this());
+    drain();
+    if (!stream_)
+        return;
+    if (closing_) { // what comes means nothing any more, see listen_while_closing()
+        if (options_->heartbeat.interval_ms == 0)
+            heartbeat_.pause(shared_from_this());
+        return read();
+    }
+    // A subscriber of this age chooses by itself.
+    if (remote.unversioned && options_->traits->keeps == engine::kept_commands::subscriptions)
+        in_.subscribe_to_all();
+    if (feed(how.rest) && in_traffic_) // more may be there already, but rarely is
+        wait(transport::direction::read);
+}
+
+engine::wire session::make_wire(const opening::ending& how) const
+{
+    engine::wire wire;
+    wire.is_plain_bytes = is_raw();
+    wire.cipher = how.cipher;
+    if (!is_raw())
+        wire.codec = how.codec ? how.codec : engine::codec_for(how.remote.major);
+    return wire;
+}
+
+void session::attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
+                            const std::function<void()>& announce)
+{
+    std::vector<std::byte> first; // frames
+    if (const auto hello = hello_message(*options_); !hello.empty() && !is_raw())
+        engine::append_message_frame(first, engine::as_bytes(hello));
+    const announced announces = options_->traits->announces;
+    const bool subscribes = announces != announced::nothing && link_->subscriptions;
+    if (subscribes) {
+        if (!relay_)
+            relay_ = std::make_unique<subscription_relay>();
+        relay_->begin(first, *link_->subscriptions, announces, how.remote, *socket_end_, announce);
+        wire.filter = relay_.get();
+        wire.batches = false;
+    }
+    out_->attach(*stream_, how.unsent, std::move(wire), first, packet_bytes);
+    if (!subscribes)
+        announce();
+}
+
+// Bytes that have come already. False if that was the end of the connection.
+bool session::feed(std::span<const std::byte> bytes)
+{
+    if (const auto error = in_.feed(bytes); error != engine::inbound_error::none)
+        lost(loss_by(error));
+    return stream_ != nullptr;
+}
+
+// --- traffic -----------------------------------------------------------------------------------
+
+writer::stalls session::stalls() const noexcept
+{
+    return pace_.is_alone() ? writer::stalls::wait : writer::stalls::leave;
+}
+
+// In the sending thread.
+pipe_peer::wake_result session::on_readable() noexcept
+{
+    burst* const thread = burst::of_this_thread();
+    const auto now = burst::clock::now();
+    const auto way = thread ? pace_.choose(*thread, now) : write_pace::way::at_once;
+    switch (way) {
+    case write_pace::way::at_once:
+        break;
+    case write_pace::way::hand_over:
+        thread->left_to_io_thread(now);
+        ask(request::drain);
+        return {.handed_over = true};
+    case write_pace::way::in_batches:
+        if (!options_->conflate && current_writer().begin_duty())
+            return batch(*thread);
+        thread->wrote(now);
+        ask(request::drain);
+        return {};
+    }
+    const wake_result result = after_direct(current_writer().drain_directly(stalls()));
+    if (thread)
+        thread->wrote(burst::clock::now());
+    return result;
+}
+
+pipe_peer::wake_result session::batch(burst& thread) noexcept
+{
+    thread.add(shared_from_this(), io_, burst::clock::now());
+    return {.deferred = true, .is_looked_after = thread.has_several()};
+}
+
+pipe_peer::wake_result session::on_flush() noexcept
+{
+    const auto now = burst::clock::now();
+    const wake_result result = after_direct(current_writer().drain_directly(stalls()));
+    burst* const thread = burst::of_this_thread();
+    if (!thread)
+        return result;
+    thread->wrote_batch(now);
+    return {result.deferred, result.handed_over, result.has_room, thread->has_several()};
+}
+
+void session::on_look() noexcept
+{
+    if (burst* const thread = burst::of_this_thread())
+        thread->look(burst::clock::now());
+}
+
+pipe_peer::wake_result session::on_backlog() noexcept
+{
+    const auto outcome = current_writer().relieve(stalls());
+    if (outcome.state != writer::status::idle)
+        ask(request::drain);
+    return {.has_room = outcome.wake_producer};
+}
+
+pipe_peer::wake_result session::on_pause() noexcept
+{
+    return after_direct(current_writer().drain_and_end_duty(stalls()));
+}
+
+pipe_peer::wake_result session::after_direct(writer::outcome outcome) noexcept
+{
+    using status = writer::status;
+    wake_result result;
+    switch (outcome.state) {
+    case status::written:
+        result.deferred = true;
+        break;
+    case status::idle:
+    case status::detached:
+        break;
+    case status::pending:
+        result.handed_over = pace_.is_one_of_many();
+        [[fallthrough]];
+    case status::blocked:
+    case status::failed:
+        ask(request::drain);
+        break;
+    case status::left: // only to this thread
+        break;
+    }
+    result.has_room = outcome.wake_producer;
+    return result;
+}
+
+// --- batches: see burst
+
+// What is left of a batch, and news of room for whoever owns the socket now, are for the I/O
+// thread.
+void session::leave_rest(writer::outcome outcome) noexcept
+{
+    using status = writer::status;
+    if (outcome.wake_producer)
+        ask(request::tell_of_room);
+    if (outcome.state != status::written && outcome.state != status::idle)
+        ask(request::drain);
+}
+
+bool session::write_batch() noexcept
+{
+    bool goes_on = false;
+    current_writer().collect_at_once([&](writer::outcome outcome) {
+        goes_on = outcome.state == writer::status::written;
+        leave_rest(outcome);
+    });
+    return goes_on;
+}
+
+void session::write_last_batch() noexcept
+{
+    current_writer().write_last([this](writer::outcome outcome) { leave_rest(outcome); });
+}
+
+// Both perhaps when the context of this connection is about to go.
+void session::leave_batch() noexcept
+{
+    current_writer().while_attached([this] { ask(request::drain); });
+}
+
+bool session::collect_batch() noexcept
+{
+    return current_writer().unless_at_work([this] { ask(request::collect); });
+}
+
+// What a sending thread on duty has left.
+void session::collect()
+{
+    if (in_traffic_)
+        handle(out_->collect());
+}
+
+pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
+{
+    burst* const thread = burst::of_this_thread();
+    const bool in_stream = thread && pace_.wants_batches(*thread, burst::clock::now());
+    if (in_stream && message[1].iov_len < unbatched_bytes)
+        return {};
+    const auto passed = current_writer().write_through(message, stalls(), in_stream);
+    if (thread)
+        thread->wrote_batch(burst::clock::now());
+    if (passed.begins_duty)
+        batch(*thread);
+    if (passed.unfinished)
+        ask(request::drain);
+    return {passed.bytes, passed.begins_duty, passed.wake_producer};
+}
+
+// --- reading in the socket's thread: see reading_lease
+
+void session::on_writable() noexcept
+{
+    switch (reading_.read_for_room()) {
+    case reading_lease::request::none:
+        break;
+    case reading_lease::request::read:
+        ask(request::read);
+        break;
+    case reading_lease::request::watch:
+        ask(request::watch_reading);
+        break;
+    }
+}
+
+void session::ask_for_reading() noexcept
+{
+    if (reading_.ask())
+        ask(request::lend_reading);
+}
+
+pipe_peer::lent_read session::read_lent(std::span<std::byte> memory) noexcept
+{
+    const auto step = reading_.read_lent(memory);
+    if (step.ended)
+        ask(request::read);
+    return step.read;
+}
+
+void session::return_reading() noexcept
+{
+    if (reading_.give_back())
+        ask(request::read);
+}
+
+void session::lend_reading()
+{
+    reading_.begin_answer();
+    if (!in_traffic_ || closing_ || !input_wait_.pending || must_see_input() ||
+        !reading_.lend(in_.decoder(), *stream_))
+        return;
+    input_wait_.forget();
+    watch_reading();
+    socket_end_->notify(pipe_end::lent); // it looks at once for what has come meanwhile
+}
+
+void session::watch_reading()
+{
+    if (in_traffic_)
+        reading_.watch([self = shared_from_this()] { self->read(); });
+}
+
+void session::on_command(std::span<const std::byte> body)
+{
+    if (reading_.keep_for_later(body))
+        return;
+    heartbeat_.received();
+    const auto command = engine::parse_traffic_command(body);
+    if (command.kind != engine::traffic_command_kind::ping)
+        return;
+    heartbeat_.ping_received(std::chrono::milliseconds(command.ttl_ms), shared_from_this());
+    send_pong(command.argument);
+}
+
+void session::drain()
+{
+    if (in_traffic_)
+        handle(out_->drain());
+}
+
+void session::handle(writer::outcome outcome)
+{
+    using status = writer::status;
+    if (outcome.wake_producer)
+        socket_end_->notify(pipe_end::writable);
+    switch (outcome.state) {
+    case status::blocked:
+        wait(transport::direction::write);
+        break;
+    case status::pending:
+        ask(request::drain);
+        break;
+    case status::failed:
+        // What has come is read, but not from here: this may be in the middle of reading.
+        out_->detach();
+        cut_off_ = true;
+        ask(request::read_rest);
+        break;
+    case status::idle:
+    case status::written:
+    case status::detached:
+    case status::left:
+        break;
+    }
+    finish_if_drained();
+}
+
+// What the socket's thread has met while it was reading is for this one: commands to be answered,
+// and messages that it had no memory for.
+engine::inbound_error session::take_reading_back()
+{
+    reading_.take_back();
+    const auto left = reading_.take_left_over();
+    for (const auto& body : left.commands)
+        on_command(body);
+    if (left.error != engine::inbound_error::out_of_memory)
+        return left.error;
+    const auto error = in_.decoder().go_on();
+    in_.pass_on();
+    return error;
+}
+
+// Only a peer that breaks the protocol is not to be connected to again. One that sends more than
+// ZMQ_MAXMSGSIZE allows may do better with its next message.
+session::loss session::loss_by(engine::inbound_error error) noexcept
+{
+    using engine::inbound_error;
+    switch (error) {
+    case inbound_error::none:
+    case inbound_error::out_of_memory:
+    case inbound_error::too_large:
+        return loss::connection;
+    case inbound_error::bad_envelope:
+    case inbound_error::no_frame:
+    case inbound_error::not_authentic:
+        break;
+    }
+    return loss::protocol;
+}
+
+void session::read()
+{
+    if (!in_traffic_ || input_wait_.pending)
+        return;
+    if (closing_)
+        return listen_while_closing();
+    if (const auto error = take_reading_back(); error != engine::inbound_error::none)
+        return lost(loss_by(error));
+    engine::decoder& decoder = in_.decoder();
+    for (int reads = 0; reads < reads_per_turn; ++reads) {
+        if (!decoder.has_room()) {
+            heartbeat_.pause(shared_from_this());
+            if (!must_see_input())
+                reading_.offer(in_.decoder(), *stream_);
+            return; // on_writable() goes on
+        }
+        if (heartbeat_.paused())
+            heartbeat_.resume(shared_from_this());
+        iovec space[engine::decoder::most_entries];
+        const int count = decoder.prepare(space);
+        if (count == 0)
+            return lost(loss::connection); // no memory
+        const std::size_t offered = transport::total_bytes(space, count);
+        const auto result = stream_->read_some(space, count);
+        if (result.would_block()) {
+            heartbeat_.caught_up();
+            return wait(transport::direction::read);
+        }
+        if (result.failed() || result.bytes == 0)
+            return lost(loss::connection);
+        heartbeat_.progressed();
+        const auto error = decoder.received(result.bytes);
+        if (decoder.went_on())
+            heartbeat_.received(); // what a PING among them asked for has come
+        in_.pass_on();
+        if (error != engine::inbound_error::none)
+            return lost(loss_by(error));
+        if (result.bytes < offered && !result.more) {
+            heartbeat_.caught_up();
+            return wait(transport::direction::read);
+        }
+    }
+    ask(request::read);
+}
+
+// Nothing can be written any more, but the kernel may hold what the peer has sent before it left.
+// The next connection need not wait until the application has received it.
+void session::read_rest()
+{
+    if (!cut_off_ || !in_traffic_)
+        return;
+    lost(closing_ ? loss::connection : loss_by(read_all()));
+}
+
+// The socket wants no more of this connection, but what has come by now.
+void session::read_last()
+{
+    if (in_traffic_ && !closing_ && !cut_off_)
+        if (const auto error = read_all(); error != engine::inbound_error::none)
+            lost(loss_by(error));
+    if (socket_end_)
+        socket_end_->notify(pipe_end::closed);
+}
+
+// All that has come; of a connection that was cut off if the queue is full or not: that is no more
+// than the kernel's buffers take.
+engine::inbound_error session::read_all()
+{
+    if (const auto error = take_reading_back(); error != engine::inbound_error::none)
+        return error;
+    engine::decoder& decoder = in_.decoder();
+    for (std::size_t left = most_rest_bytes; left > 0 && (cut_off_ || decoder.has_room());) {
+        iovec space[engine::decoder::most_entries];
+        const int count = decoder.prepare(space);
+        if (count == 0)
+            break;
+        const auto result = stream_->read_some(space, count);
+        if (result.failed() || result.bytes == 0)
+            break;
+        left -= std::min(left, result.bytes);
+        const auto error = decoder.received(result.bytes);
+        in_.pass_on();
+        if (error != engine::inbound_error::none)
+            return error;
+    }
+    return engine::inbound_error::none;
+}
+
+void session::wait(transport::direction which)
+{
+    const bool for_input = which == transport::direction::read;
+    pending_wait& wait = for_input ? input_wait_ : room_wait_;
+    if (wait.pending)
+        return;
+    wait.pending = true;
+    // Little to hold: this is what each idle connection has.
+    stream_->async_wait(which, [self = shared_from_this(), number = wait.number,
+                                for_input](const transport::error_code& error) {
+        pending_wait& wait = for_input ? self->input_wait_ : self->room_wait_;
+        if (wait.number != number || !self->stream_)
+            return;
+        wait.pending = false;
+        if (error)
+            return self->lost(loss::connection);
+        if (for_input)
+            return self->read();
+        self->drain();
+    });
+}
+
+// --- heartbeats --------------------------------------------------------------------------------
+
+void session::beat(engine::heartbeat::action what)
+{
+    using action = engine::heartbeat::action;
+    switch (what) {
+    case action::ping:
+        return send_ping();
+    case action::pong:
+        if (!out_->control_waits()) // else the peer will hear of us as soon as it reads
+            send_pong({});
+        return;
+    case action::unanswered:
+        // A peer with much to read may come to the PING late, but takes what is ahead of it.
+        if (progress_ && progress_->look(out_->progress()))
+            return heartbeat_.progressed();
+        [[fallthrough]];
+    case action::dead:
+        return lost(loss::connection);
+    case action::none:
+        return;
+    }
+}
+
+void session::send_ping()
+{
+    const bool is_first = !heartbeat_.awaits_answer();
+    heartbeat_.ping_sent();
+    const engine::traffic_command ping{engine::traffic_command_kind::ping,
+                                       {},
+                                       static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)};
+    const bool sends = !out_->control_waits(); // else a PING for each interval would only pile up
+    if (sends)
+        handle(out_->send_command(ping));
+    if (is_first) {
+        if (!progress_)
+            progress_ = std::make_unique<engine::sending_progress>();
+        progress_->ping_sent(out_->progress(), sends ? out_->bytes_on_wire(ping) : 0);
+    }
+}
+
+void session::send_pong(std::span<const std::byte> context)
+{
+    handle(out_->send_command({engine::traffic_command_kind::pong, context, 0}));
+}
+
+// What comes while the rest is delivered means nothing any more, but that something comes shows
+// that the peer lives.
+void session::listen_while_closing()
+{
+    if (options_->heartbeat.interval_ms == 0)
+        return;
+    if (heartbeat_.paused())
+        heartbeat_.resume(shared_from_this());
+    std::byte unheard[16 * 1024];
+    const iovec space{unheard, sizeof unheard};
+    for (int reads = 0; reads < reads_per_turn; ++reads) {
+        const auto result = stream_->read_some(&space, 1);
+        if (result.would_block())
+            return wait(transport::direction::read);
+        if (result.failed() || result.bytes == 0)
+            return lost(loss::connection);
+        heartbeat_.received();
+    }
+    ask(request::read);
+}
+
+// --- ends --------------------------------------------------------------------------------------
+
+void session::lost(loss why)
+{
+    if (!stream_)
+        return;
+    reading_.take_back();
+    reading_.take_left_over();
+    if (out_)
+        out_->detach(); // before the descriptor goes: the socket's thread may be writing
+    in_.reset();
+    const bool had_traffic = std::exchange(in_traffic_, false);
+    const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
+    // An endpoint will never do after a protocol error.
+    const bool again = !ends && why == loss::connection && may_reconnect_ &&
+                       dialer_->retries_after_loss(opening_ != nullptr);
+    // The pipe lives with the connection; the next one gets a new pipe.
+    const bool leaves_pipe = again && options_->immediate && channels_;
+    // Without another connection, what waits for one has nowhere to go.
+    const bool ends_pipe = !again || leaves_pipe;
+    if (socket_end_)
+        socket_end_->linked = false;
+    // The socket is told before the application, by a notice or the monitor: who hears of the loss
+    // may send, and that must not go the same way.
+    if (had_traffic && !closing_) {
+        if (ends_pipe && socket_end_ && in_.tells_of_loss())
+            socket_end_->notify(pipe_end::leaving);
+        in_.tell_of_loss(again);
+    }
+    if (ends_pipe && socket_end_)
+        socket_end_->notify(pipe_end::closed);
+    if (!again)
+        leave_endpoint(why == loss::connection);
+    if (!closing_)
+        report(ZMQ_EVENT_DISCONNECTED, descriptor_);
+    facts_.reset();
+    stream_->close();
+    stream_.reset();
+    stop_opening();
+    heartbeat_.stop();
+    input_wait_.forget();
+    room_wait_.forget();
+    if (!again || (leaves_pipe && closing_))
+        return finish();
+    if (leaves_pipe) {
+        socket_end_.reset();
+        in_.leave();
+        retired_ = std::move(channels_);
+    }
+    dialer_->retry();
+    finish_if_drained();
+}
+
+// The socket has closed the pipe, as it does not want the peer now. The next connection, if this
+// side makes it, has a new one: what is left in this is of no use.
+void session::refuse()
+{
+    if (finished_ || !socket_end_ || !socket_end_->refused.load(std::memory_order_relaxed))
+        return; // there is another pipe by now, or none
+    if (closing_)
+        return finish();
+    if (in_traffic_) {
+        report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EADDRINUSE);
+        lost(loss::connection);
+    }
+    if (finished_ || !socket_end_)
+        return;
+    socket_end_.reset();
+    in_.leave();
+    retired_ = std::move(channels_);
+}
+
+// There is no connection, and none will be made: the pipe ends as it does with a connection.
+void session::give_up()
+{
+    if (socket_end_)
+        socket_end_->notify(pipe_end::closed);
+    leave_endpoint(false);
+    finish();
+}
+
+// Whether zmq_disconnect still finds the endpoint is as with libzmq. The socket has been told of
+// the end of the pipe before: who sees this has that mail.
+void session::leave_endpoint(bool was_lost) noexcept
+{
+    if (was_accepted_ || closing_) // the socket knows what it ends itself
+        return;
+    lost_ = was_lost;
+    gave_up_.store(true, std::memory_order_release);
+    link_->endpoints_left.fetch_add(1, std::memory_order_release);
+}
+
+void session::stop_if_disconnected() noexcept
+{
+    if (options_->reconnect_stop & ZMQ_RECONNECT_STOP_AFTER_DISCONNECT)
+        ask(request::stop_reconnecting);
+}
+
+void session::stop_reconnecting()
+{
+    may_reconnect_ = false;
+    if (finished_ || (stream_ && !is_reaching()))
+        return;
+    close_unreached();
+    dialer_->stop();
+    give_up();
+}
+
+void session::close(int linger_ms) noexcept
+{
+    let_go_ = true;
+    linger_ms_.store(linger_ms, std::memory_order_relaxed);
+    ask(request::close);
+}
+
+void session::begin_close(int linger_ms)
+{
+    if (finished_ || (closing_ && !ended_here_))
+        return;
+    closing_ = true;
+    if (options_->heartbeat.interval_ms == 0)
+        heartbeat_.pause(shared_from_this()); // nothing is read any more
+    // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
+    if (!channels_ || linger_ms == 0 || !options_->traits->lingers)
+        return finish();
+    finish_if_drained();
+    if (finished_)
+        return;
+    if (linger_ms > 0) {
+        if (opening_)
+            opening_->lift_time_limit();
+        linger_timer_ =
+            std::make_unique<boost::asio::steady_timer>(io_, std::chrono::milliseconds(linger_ms));
+        linger_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+            if (!error)
+                self->finish();
+        });
+    }
+    drain();
+    read();
+}
+
+// The socket keeps the pipe until it is told that all is done; if it closes before that, its linger
+// time counts.
+void session::close_after_output()
+{
+    if (closing_)
+        return;
+    ended_here_ = true;
+    begin_close(-1);
+}
+
+void session::finish_if_drained()
+{
+    if (!closing_ || finished_ || delivery_.running() || (out_ && !out_->drained()))
+        return;
+    const auto self = shared_from_this();
+    delivery_.begin([self] { return self->in_traffic_ ? self->stream_->undelivered_bytes() : 0; },
+                    [self] { self->finish(); },
+                    heartbeat_.judges() ? delivery_wait::limit::none
+                                        : delivery_wait::limit::short_stall);
+}
+
+void session::finish()
+{
+    if (finished_)
+        return;
+    finished_ = true;
+    reading_.stop();
+    --thread_.load();
+    if (dialer_)
+        std::exchange(dialer_, nullptr)->stop();
+    linger_timer_.reset();
+    heartbeat_.stop();
+    delivery_.stop();
+    if (out_)
+        out_->detach();
+    close_unreached();
+    if (stream_) {
+        if (in_traffic_)
+            stream_->shutdown();
+        stream_->close();
+        stream_.reset();
+    }
+    stop_opening();
+    input_wait_.forget();
+    room_wait_.forget();
+    in_traffic_ = false;
+    in_.reset();
+    if (out_)
+        out_->discard(); // memory of the application is given back now, not some time later
+    if (ended_here_ && socket_end_)
+        socket_end_->notify(pipe_end::closed);
+    socket_end_.reset();
+    in_.leave();
+    link_.reset();
+}
+
+} // namespace zlink::core

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/connection/delivery_wait.hpp"
+#include "core/connection/dialer.hpp"
+#include "core/connection/heartbeat_timer.hpp"
+#include "core/connection/incoming.hpp"
+#include "core/connection/opening.hpp"
+#include "core/connection/reading_lease.hpp"
+#include "core/connection/socket_link.hpp"
+#include "core/connection/subscription_relay.hpp"
+#include "core/connection/transport_row.hpp"
+#include "core/connection/writer.hpp"
+#include "core/pace/burst.hpp"
+#include "core/pace/write_pace.hpp"
+#include "core/pipe/pipe.hpp"
+#include "core/pipe/shared_text.hpp"
+#include "engine/handshake/peer.hpp"
+#include "engine/traffic/sending_progress.hpp"
+#include "runtime/io_thread.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+namespace zlink::core {
+
+/// The I/O side of a pipe: owns the connection that carries it, runs the handshake and moves the
+/// traffic. A session made by a listener ends with its connection; one made by zmq_connect keeps
+/// the pipe and connects anew.
+///
+/// Thread safety: everything belongs to the session's I/O thread, except the constructor, start(),
+/// close(), and the pipe_peer functions, which the socket's thread calls; of those only the writing
+/// (writer guards it) and the reading that the I/O thread has offered or lent
+/// (reading_lease guards it) touch the connection; for the rest the I/O thread is asked.
+/// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
+class session final : public pipe_peer,
+                      public engine::command_handler,
+                      public runtime::resident,
+                      public batched_connection,
+                      public std::enable_shared_from_this<session> {
+public:
+    /// For a connection that was accepted.
+    session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+            std::shared_ptr<const socket_options> options, shared_text endpoint,
+            const transport_row& transport, const transport::bind_endpoint& address,
+            std::unique_ptr<transport::stream> accepted);
+    /// For a connection to be made.
+    session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+            std::shared_ptr<const socket_options> options, shared_text endpoint,
+            const transport_row& transport, std::shared_ptr<transport::connect_endpoint> address);
+    ~session() override;
+
+    /// Creates the pipe before there is a connection (IMMEDIATE=0); before start().
+    std::shared_ptr<pipe_end> make_pipe();
+    /// Any thread: begins.
+    void start() noexcept { ask(request::begin); }
+    /// The socket's thread: the socket wants no more of it. See pipe_peer::on_closed.
+    void close(int linger_ms) noexcept;
+    /// Any thread: has it ended by itself, as there will be no other connection? Counted by
+    /// socket_link::endpoints_left.
+    bool gave_up() const noexcept { return gave_up_.load(std::memory_order_acquire); }
+    /// Then: because a connection was lost? Else there was none of use.
+    bool was_lost() const noexcept { return lost_; }
+    /// The socket's thread: may it still connect, or be connected, for the socket?
+    bool serves_socket() const noexcept { return !let_go_ && !gave_up(); }
+
+    /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
+    void stop_if_disconnected() noexcept;
+
+    /// Any thread: gives up if the handshake is not done; a pipe that was handed to the socket is
+    /// the socket's to close.
+    void close_unless_linked() noexcept { ask(request::close_unless_linked); }
+
+    // pipe_peer: the socket's thread
+    wake_result on_readable() noexcept override;
+    wake_result on_flush() noexcept override;
+    void on_look() noexcept override;
+    wake_result on_backlog() noexcept override;
+    wake_result on_pause() noexcept override;
+    void on_writable() noexcept override;
+    void ask_for_reading() noexcept override;
+    lent_read read_lent(std::span<std::byte> memory) noexcept override;
+    void withdraw_memory() noexcept override { reading_.withdraw_memory(); }
+    void return_reading() noexcept override;
+    void on_output_ended() noexcept override { ask(request::close_after_output); }
+    void on_left() noexcept override { ask(request::read_last); }
+    void on_closed(int linger_ms) noexcept override { close(linger_ms); }
+    void on_refused() noexcept override { ask(request::refuse); }
+    passed_by write_through(const iovec (&message)[2]) noexcept override;
+
+    // batched_connection: any thread
+    bool write_batch() noexcept override;
+    bool end_duty() noexcept override { return current_writer().end_duty(); }
+    void write_last_batch() noexcept override;
+    void leave_batch() noexcept override;
+    bool collect_batch() noexcept override;
+    std::uint64_t committed_messages() const noexcept override
+    {
+        return current_writer().committed_messages();
+    }
+
+    // runtime::resident
+    void do_request(unsigned number) override;
+
+    // engine::command_handler
+    void on_command(std::span<const std::byte> body) override;
+
+private:
+    session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+            std::shared_ptr<const socket_options> options, shared_text endpoint, bool was_accepted);
+    enum class loss : std::uint8_t { connection, protocol };
+    /// What is asked of the I/O thread, by it or another; done in this order.
+    enum class request : unsigned {
+        begin,
+        stop_reconnecting,
+        collect,
+        lend_reading,
+        watch_reading,
+        read,
+        tell_of_room,
+        drain,
+        read_rest,
+        read_last,
+        refuse,
+        close_unless_linked,
+        close_after_output,
+        close
+    };
+    /// For the stream, in one direction.
+    struct pending_wait {
+        bool pending = false;
+        unsigned number = 0; ///< what a wait brings that was forgotten is told apart by it
+
+        void forget() noexcept
+        {
+            pending = false;
+            ++number;
+        }
+    };
+
+    void begin();
+    void begin_opening();
+    void prepare_opening(const transport_row& transport, transport::upgrades upgrades);
+    void reached();
+    void end_opening(const opening::ending& how);
+    void unreached(int error);
+    void close_unreached();
+    void stop_opening() noexcept;
+    /// Is there no connection to the peer yet, but one that may lead there?
+    bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
+    void begin_traffic(const opening::ending& how);
+    bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
+    bool feed(std::span<const std::byte> bytes);
+    engine::wire make_wire(const opening::ending& how) const;
+    void attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
+                       const std::function<void()>& announce);
+
+    void beat(engine::heartbeat::action what);
+    void send_ping();
+    void send_pong(std::span<const std::byte> context);
+    void listen_while_closing();
+
+    void drain();
+    writer::stalls stalls() const noexcept;
+    wake_result after_direct(writer::outcome outcome) noexcept;
+    wake_result batch(burst& thread) noexcept;
+    void leave_rest(writer::outcome outcome) noexcept;
+    void collect();
+    void handle(writer::outcome outcome);
+    void read();
+    void read_rest();
+    void read_last();
+    engine::inbound_error read_all();
+    engine::inbound_error take_reading_back();
+    static loss loss_by(engine::inbound_error error) noexcept;
+    void lend_reading();
+    void watch_reading();
+    /// In the I/O thread? Heartbeats and conflation want to see what comes in.
+    bool must_see_input() const noexcept { return heartbeat_.judges() || in_.keeps_newest(); }
+    void wait(transport::direction which);
+    void lost(loss why);
+    void refuse();
+    void report(std::uint64_t event, int value);
+    const transport::stream_info& facts();
+    void give_up();
+    void leave_endpoint(bool was_lost) noexcept;
+    writer& current_writer() const noexcept { return *writer_.load(std::memory_order_acquire); }
+    void stop_reconnecting();
+    void begin_close(int linger_ms);
+    void close_after_output();
+    void finish_if_drained();
+    void finish();
+    void ask(request what) noexcept;
+
+    runtime::io_thread& thread_;
+    boost::asio::io_context& io_;
+    std::shared_ptr<socket_link> link_; ///< until finish(): the context waits for it
+    const std::shared_ptr<const socket_options> options_;
+    shared_text told_endpoint_; ///< in events: that of the proxy, if there is one
+    const shared_text endpoint_;
+
+    // the pipe
+    std::shared_ptr<channel_pair>
+        retired_; ///< of a pipe given up: out_ and in_ may still refer to it
+    std::shared_ptr<channel_pair> channels_;
+    std::shared_ptr<pipe_end> socket_end_;
+    std::unique_ptr<writer> retired_out_;
+    std::unique_ptr<writer> out_;
+    std::atomic<writer*> writer_{nullptr};      ///< out_, for the socket's thread
+    std::unique_ptr<subscription_relay> relay_; ///< of a socket that subscribes
+    incoming in_;
+
+    // the connection
+    std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
+    const bool was_accepted_;
+    std::unique_ptr<transport::stream> stream_;
+    std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
+    std::shared_ptr<opening> opening_;                    ///< while it lasts
+    reading_lease reading_;     ///< who uses in_ and reads from the stream
+    heartbeat_timer heartbeat_; ///< if this side or the peer wants heartbeats
+    std::unique_ptr<engine::sending_progress> progress_; ///< while a PING is unanswered
+    int descriptor_ = -1;                                ///< of the stream
+    bool in_traffic_ = false;
+    bool cut_off_ = false; ///< writing has failed: read_rest() is to come
+    pending_wait input_wait_;
+    pending_wait room_wait_;
+
+    // the end
+    std::unique_ptr<boost::asio::steady_timer> linger_timer_;
+    delivery_wait delivery_;
+    std::atomic<int> linger_ms_{-1}; ///< what close() was told
+    bool may_reconnect_ = true;      ///< while it has not been told otherwise
+    bool closing_ = false;
+    bool ended_here_ = false; ///< closing, but the socket still has the pipe
+    bool finished_ = false;
+    bool lost_ = false; ///< before gave_up_
+    std::atomic<bool> gave_up_{false};
+
+    // the socket's thread only
+    write_pace pace_;
+    bool let_go_ = false; ///< close() was called
+};
+
+} // namespace zlink::core

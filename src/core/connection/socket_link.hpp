@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/wait/mailbox.hpp"
+#include "core/connection/event_sink.hpp"
+#include "core/options/options.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace zlink::core {
+
+class pipe_end;
+struct mechanism_row;
+
+/// The subscriptions of a SUB or XSUB socket, for connections that come and go in I/O threads.
+/// Thread safety: any thread.
+class subscription_source {
+public:
+    virtual ~subscription_source() = default;
+    /// Appends a SUBSCRIBE command frame for each subscription to `frames`, and calls `then` before
+    /// anything else is subscribed or cancelled; what is from then on, is told through `pipe`, even
+    /// if the socket has not seen it yet. `repeated`: as often as it was subscribed.
+    virtual void snapshot(std::vector<std::byte>& frames, bool repeated, pipe_end& pipe,
+                          const std::function<void()>& then) = 0;
+};
+
+struct shared_pace;
+
+/// What I/O objects know of the socket they work for. Outlives the socket.
+struct socket_link {
+    std::shared_ptr<base::mailbox> box;
+    std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
+    std::shared_ptr<shared_pace> pace;                  ///< not null
+    event_sink events;                         ///< where to tell what happens to connections
+    std::span<const mechanism_row> mechanisms; ///< that there are; not empty
+    /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket
+    /// looks for them when this has changed.
+    std::atomic<std::uint32_t> endpoints_left{0};
+    /// Counted by the context: it is terminated when no socket and no I/O object is left.
+    std::shared_ptr<void> context_hold;
+};
+
+} // namespace zlink::core

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// A sending thread whose connection takes no more for a moment.
+#include "core/connection/writer.hpp"
+#include "core/pipe/pipe.hpp"
+#include "transport/stream_for_tests.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <thread>
+
+namespace zlink::core {
+namespace {
+
+using status = writer::status;
+
+/// Takes `portion` bytes at a time, and nothing in `pauses` attempts before each portion.
+class halting_stream final : public transport::stream_for_tests {
+public:
+    transport::io_result write_some(const iovec* buffers, int count) noexcept override
+    {
+        ++attempts;
+        if (on_attempt)
+            on_attempt();
+        if (pause_ < pauses) {
+            ++pause_;
+            return {0, EAGAIN};
+        }
+        pause_ = 0;
+        std::size_t moved = 0;
+        for (int i = 0; i < count; ++i) {
+            const std::size_t bytes = std::min(buffers[i].iov_len, portion - moved);
+            taken.append(static_cast<const char*>(buffers[i].iov_base), bytes);
+            moved += bytes;
+        }
+        return {moved, 0};
+    }
+
+    std::size_t portion = SIZE_MAX;
+    unsigned pauses = 0;
+    unsigned attempts = 0;
+    std::string taken;
+    std::function<void()> on_attempt;
+
+private:
+    unsigned pause_ = 0;
+};
+
+constexpr unsigned for_ever = 1U << 30;
+
+/// The sending side of a session: writes in the thread that sends.
+class sending_peer final : public pipe_peer {
+public:
+    explicit sending_peer(writer& out) : out_(out) {}
+    passed_by write_through(const iovec (&message)[2]) noexcept override
+    {
+        return {out_.write_through(message, how).bytes};
+    }
+    wake_result on_readable() noexcept override
+    {
+        last = out_.drain_directly(how).state;
+        return {};
+    }
+    wake_result on_backlog() noexcept override
+    {
+        relieved = out_.relieve(how).state;
+        return {};
+    }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+
+    status last = status::idle;
+    std::optional<status> relieved;
+    writer::stalls how = writer::stalls::wait;
+
+private:
+    writer& out_;
+};
+
+class StalledConnection : public ::testing::Test {
+protected:
+    StalledConnection()
+    {
+        sender_.set_other_end(peer_);
+        writer_.attach(stream_, {});
+        writer_.drain();
+        stream_.attempts = 0;
+    }
+    void send(std::size_t bytes)
+    {
+        ASSERT_TRUE(sender_.write(frame_of(std::string(bytes, 'x'), false)));
+        sent_ += bytes + (bytes < 256 ? 2 : 9);
+    }
+
+    std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
+    writer writer_{channels_->a_to_b};
+    std::shared_ptr<sending_peer> peer_ = std::make_shared<sending_peer>(writer_);
+    halting_stream stream_;
+    pipe_end sender_{channels_, true, nullptr};
+    std::size_t sent_ = 0;
+};
+
+TEST_F(StalledConnection, is_written_to_at_once_with_all_parts_of_a_large_message)
+{
+    const std::string body(20'000, 'x');
+    for (int round = 0; round < 2; ++round) {
+        stream_.attempts = 0;
+        stream_.taken.clear();
+        ASSERT_TRUE(sender_.write(frame_of("to", true)));
+        ASSERT_TRUE(sender_.write(frame_of("", true)));
+        EXPECT_EQ(0u, stream_.attempts);
+        ASSERT_TRUE(sender_.write(frame_of(body, false)));
+        EXPECT_EQ(1u, stream_.attempts);
+        EXPECT_EQ(6 + 9 + body.size(), stream_.taken.size());
+        EXPECT_EQ(std::string("\1\2to\1\0\2", 7), stream_.taken.substr(0, 7));
+        EXPECT_EQ(0u, channels_->a_to_b.queue.published_position()) << "nothing went by the queue";
+        EXPECT_TRUE(writer_.drained());
+    }
+}
+
+TEST_F(StalledConnection, is_waited_for_if_it_soon_takes_more)
+{
+    stream_.pauses = 2;
+    stream_.portion = 30;
+    send(100);
+    EXPECT_EQ(status::idle, peer_->last);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, takes_a_large_body_in_pieces_from_where_it_lies)
+{
+    stream_.pauses = 1;
+    stream_.portion = 20'000;
+    send(100'000);
+    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_TRUE(writer_.drained());
+}
+
+TEST_F(StalledConnection, is_left_to_the_io_thread_if_it_takes_nothing)
+{
+    stream_.pauses = for_ever;
+    send(100);
+    EXPECT_EQ(status::blocked, peer_->last);
+    EXPECT_LT(1U, stream_.attempts);
+    stream_.pauses = 0;
+    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, is_left_at_once_where_others_would_wait)
+{
+    stream_.pauses = 1;
+    peer_->how = writer::stalls::leave;
+    send(100);
+    EXPECT_EQ(status::blocked, peer_->last);
+    EXPECT_EQ(1U, stream_.attempts);
+    EXPECT_EQ(status::idle, writer_.drain().state);
+    stream_.portion = 20'000;
+    send(30'000);
+    EXPECT_GT(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, that_takes_nothing_is_waited_for_less_and_less)
+{
+    unsigned waits = 0;
+    for (int stalls = 0; stalls < 100; ++stalls) {
+        stream_.pauses = for_ever;
+        stream_.attempts = 0;
+        send(100);
+        waits += stream_.attempts > 1 ? 1 : 0;
+        stream_.pauses = 0;
+        ASSERT_EQ(status::idle, writer_.drain().state);
+    }
+    EXPECT_LE(1U, waits);
+    EXPECT_GE(8U, waits);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+// Whatever is queued meanwhile would only grow, as queueing is faster than sending.
+TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
+{
+    stream_.pauses = for_ever;
+    send(100);
+    ASSERT_EQ(status::blocked, peer_->last);
+    send(100);
+    EXPECT_FALSE(peer_->relieved) << "a small message may wait in the queue";
+    stream_.pauses = 3;
+    stream_.portion = 30'000;
+    while (peer_->relieved != status::idle || writer_.drained() == false) {
+        ASSERT_LT(sent_, 10'000'000U);
+        send(100'000);
+    }
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, is_not_relieved_where_others_would_wait)
+{
+    stream_.pauses = for_ever;
+    peer_->how = writer::stalls::leave;
+    send(100);
+    stream_.attempts = 0;
+    send(100'000);
+    EXPECT_EQ(status::idle, peer_->relieved) << "the I/O thread sees to it, as before";
+    EXPECT_EQ(0U, stream_.attempts);
+    stream_.pauses = 0;
+    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
+{
+    status seen = status::idle;
+    stream_.on_attempt = [&] {
+        if (stream_.attempts == 3)
+            std::thread([&] { seen = writer_.drain().state; }).join(); // as the I/O thread
+    };
+    stream_.pauses = 4;
+    send(100);
+    EXPECT_EQ(status::left, seen);
+    EXPECT_EQ(status::idle, peer_->last);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, is_the_io_threads_while_it_is_not_waited_for)
+{
+    stream_.pauses = for_ever;
+    send(100); // in vain: the next ones are not waited for
+    ASSERT_EQ(status::blocked, peer_->last);
+    send(100'000);
+    EXPECT_EQ(status::idle, peer_->relieved) << "nobody need be told";
+    stream_.pauses = 0;
+    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
+{
+    stream_.portion = 3000;
+    send(100);
+    class breaking final : public transport::stream_for_tests {
+    public:
+        transport::io_result write_some(const iovec*, int) noexcept override
+        {
+            return attempts++ == 0 ? transport::io_result{3000, 0} : transport::io_result{0, EPIPE};
+        }
+        int attempts = 0;
+    } broken;
+    writer_.detach();
+    writer_.attach(broken, {});
+    writer_.drain();
+    send(100'000);
+    EXPECT_EQ(status::failed, peer_->last);
+    // A message that was begun is dropped whole; the next connection begins with the one after it.
+    writer_.detach();
+    stream_.taken.clear();
+    sent_ = 0;
+    send(10);
+    stream_.portion = SIZE_MAX;
+    writer_.attach(stream_, {});
+    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(sent_, stream_.taken.size());
+}
+
+} // namespace
+} // namespace zlink::core

@@ -1,0 +1,897 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages through pipe, writer, an imagined connection that moves bytes in random portions,
+// inbound, and out of the pipe of the other side.
+#include "base/sync/asymmetric_fence.hpp"
+#include "core/connection/writer.hpp"
+#include "core/pipe/pipe.hpp"
+#include "engine/commands/traffic_commands.hpp"
+#include "engine/traffic/inbound.hpp"
+#include "engine/traffic/raw_inbound.hpp"
+#include "engine/wire/toy_wire_for_tests.hpp"
+#include "transport/stream_for_tests.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zlink::core {
+namespace {
+
+using message = std::vector<std::string>;
+using test::wire_kind;
+
+constexpr engine::traffic_command ping{engine::traffic_command_kind::ping, {}, 0};
+
+/// An in-memory connection of limited size; every write takes a random part of what is offered.
+class narrow_stream final : public transport::stream_for_tests {
+public:
+    narrow_stream(std::mt19937& random, std::size_t room) : random_(random), room_(room) {}
+
+    transport::io_result read_some(const iovec* buffers, int count) noexcept override
+    {
+        const std::size_t most = portion(bytes_.size());
+        std::size_t moved = 0;
+        for (int i = 0; i < count && moved < most; ++i) {
+            const std::size_t here = std::min(buffers[i].iov_len, most - moved);
+            std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(moved), here,
+                        static_cast<char*>(buffers[i].iov_base));
+            moved += here;
+        }
+        bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(moved));
+        return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
+    }
+
+    transport::io_result write_some(const iovec* buffers, int count) noexcept override
+    {
+        std::size_t offered = 0;
+        for (int i = 0; i < count; ++i)
+            offered += buffers[i].iov_len;
+        const std::size_t most = portion(std::min(offered, room_ - bytes_.size()));
+        std::size_t moved = 0;
+        for (int i = 0; i < count && moved < most; ++i) {
+            const char* const from = static_cast<const char*>(buffers[i].iov_base);
+            const std::size_t here = std::min(buffers[i].iov_len, most - moved);
+            bytes_.insert(bytes_.end(), from, from + here);
+            moved += here;
+        }
+        return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
+    }
+
+    std::size_t packet_bytes() const noexcept { return packet_bytes_; }
+    void set_packet_bytes(std::size_t bytes) noexcept { packet_bytes_ = bytes; }
+    bool takes_more() const noexcept { return bytes_.size() < room_; }
+    bool holds_bytes() const noexcept { return !bytes_.empty(); }
+
+private:
+    std::size_t portion(std::size_t most)
+    {
+        if (most == 0)
+            return 0;
+        return random_() % 3 == 0 ? most : 1 + random_() % most;
+    }
+
+    std::mt19937& random_;
+    const std::size_t room_;
+    std::size_t packet_bytes_ = 0;
+    std::deque<char> bytes_;
+};
+
+const engine::message_rules any_message(-1, engine::kept_commands::none);
+
+/// The receiving half of a connection.
+std::unique_ptr<engine::decoder> make_decoder(wire_kind kind, base::channel& to,
+                                              engine::command_handler& commands)
+{
+    if (kind == wire_kind::zmtp3)
+        return std::make_unique<engine::inbound>(to, any_message, commands);
+    return std::make_unique<engine::wire_inbound>(to, test::make_wire(kind), any_message, commands);
+}
+
+class no_commands final : public engine::command_handler {
+public:
+    void on_command(std::span<const std::byte>) override { ++count; }
+    int count = 0;
+};
+
+/// The socket's side of a session that only looks when it is told to.
+class idle_peer final : public pipe_peer {
+public:
+    wake_result on_readable() noexcept override { return {}; }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+};
+
+/// The socket's side of a session that lets a large message pass by the idle queue.
+class direct_peer final : public pipe_peer {
+public:
+    explicit direct_peer(writer& out) : out_(out) {}
+
+    passed_by write_through(const iovec (&message)[2]) noexcept override
+    {
+        const std::size_t bytes = out_.write_through(message).bytes;
+        if (bytes != 0 && bytes < message[0].iov_len + message[1].iov_len && after_cut)
+            std::exchange(after_cut, nullptr)();
+        return {bytes};
+    }
+    wake_result on_readable() noexcept override { return {}; }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+
+    /// Called once, when a connection has taken a part of a message and the rest is not queued yet.
+    std::function<void()> after_cut;
+
+private:
+    writer& out_;
+};
+
+/// A session that does nothing without a cause: an I/O thread that was told to write, waits until
+/// the connection takes more, or looks after a sending thread that writes its batches itself.
+class caused_peer final : public pipe_peer {
+public:
+    caused_peer(writer& out, std::mt19937& random) : out_(out), random_(random) {}
+
+    wake_result on_readable() noexcept override
+    {
+        if (random_() % 2 == 0 && out_.begin_duty()) {
+            collects_ = true;
+            return {.deferred = true};
+        }
+        if (random_() % 4 == 0) {
+            told_ = true;
+            return {};
+        }
+        return on_flush();
+    }
+    wake_result on_flush() noexcept override
+    {
+        const auto outcome = out_.drain_directly();
+        const bool left =
+            outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
+        told_ |= left;
+        return {.deferred = outcome.state == writer::status::written};
+    }
+    wake_result on_pause() noexcept override
+    {
+        const auto outcome = out_.drain_and_end_duty();
+        told_ |=
+            outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
+        return {};
+    }
+    passed_by write_through(const iovec (&message)[2]) noexcept override
+    {
+        if (random_() % 4 == 0)
+            return {};
+        const auto passed = out_.write_through(message, writer::stalls::wait, random_() % 2 == 0);
+        collects_ |= passed.begins_duty;
+        return {passed.bytes, passed.begins_duty, passed.wake_producer};
+    }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+
+    /// The I/O thread has a new connection.
+    void attach(narrow_stream& to)
+    {
+        told_ = waits_ = collects_ = false;
+        out_.attach(to, {}, {}, {}, to.packet_bytes());
+        handle(out_.drain());
+    }
+    /// One turn of the I/O thread; false if it has no cause for any.
+    bool turn(bool takes_more)
+    {
+        if (told_ && random_() % 2 == 0) {
+            told_ = false;
+            handle(out_.drain());
+        } else if (waits_ && takes_more && random_() % 2 == 0) {
+            waits_ = false;
+            handle(out_.drain());
+        } else if (collects_ && random_() % 8 == 0) {
+            // The sending thread has ended its burst, or has handed it over.
+            collects_ = false;
+            if (!out_.end_duty())
+                return told_ || waits_;
+            base::heavy_fence();
+            if (random_() % 2 == 0)
+                handle(out_.drain());
+            else
+                out_.write_last([this](const auto& outcome) { handle(outcome); });
+        } else if (collects_) {
+            const auto outcome = out_.collect();
+            collects_ = outcome.state == writer::status::written;
+            handle(outcome);
+        }
+        return told_ || waits_ || collects_;
+    }
+
+private:
+    void handle(writer::outcome outcome)
+    {
+        waits_ |= outcome.state == writer::status::blocked;
+        told_ |= outcome.state == writer::status::pending;
+    }
+
+    writer& out_;
+    std::mt19937& random_;
+    bool told_ = false;
+    bool waits_ = false;
+    bool collects_ = false;
+};
+
+/// When a connection breaks that has taken the beginning of a message past the queue.
+enum class break_time {
+    rest_is_queued,
+    rest_is_not_queued,
+    rest_is_not_queued_and_the_next_connection_is_there_first,
+};
+
+message random_message(std::mt19937& random, std::size_t largest)
+{
+    message parts(1 + (random() % 4 == 0 ? random() % 5 : 0));
+    for (std::string& part : parts) {
+        const std::size_t kind = random() % 8;
+        const std::size_t size = kind == 0   ? 0
+                                 : kind < 5  ? random() % 300
+                                 : kind == 5 ? random() % 9000
+                                             : random() % largest;
+        for (std::size_t i = 0; i < std::min<std::size_t>(size, 256); ++i)
+            part += static_cast<char>(i * 31 + size);
+        while (part.size() < size) // goes on in the same way: 256 * 31 is no change to a char
+            part.append(part, 0, size - part.size());
+    }
+    return parts;
+}
+
+/// Gives the decoder what the connection has now.
+void read_into(engine::decoder& in, transport::stream& from)
+{
+    iovec space[engine::decoder::most_entries];
+    const int count = in.prepare(space);
+    ASSERT_GT(count, 0);
+    if (const auto result = from.read_some(space, count); result.bytes) {
+        ASSERT_EQ(engine::inbound_error::none, in.received(result.bytes));
+    }
+}
+
+class Traffic : public ::testing::TestWithParam<unsigned> {
+protected:
+    void send(const message& parts)
+    {
+        if (parts.size() == 1 && random_() % 2 == 0) { // as a message to many
+            const frame others = frame_of("others", false);
+            if (random_() % 3 == 0)
+                log_.add({&others, 1}); // after one to others only
+            const frame part = frame_of(parts.front(), false);
+            const fan_out_log::entry logged = log_.add({&part, 1});
+            ASSERT_EQ(part.size < fan_out_log::largest_part_bytes, logged.chunk != nullptr);
+            if (logged.chunk) {
+                ASSERT_TRUE(sender_.write_logged(logged));
+                return;
+            }
+        }
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const frame part = frame_of(parts[i], i + 1 < parts.size());
+            const bool short_way =
+                random_() % 2 == 0 && !part.more() &&
+                (i ? sender_.put_last(part.data, part.size) : sender_.put(part.data, part.size));
+            if (!short_way) {
+                ASSERT_TRUE(sender_.write(part));
+            }
+        }
+    }
+
+    bool transfer()
+    {
+        bool moved = writer_.drain().state != writer::status::failed;
+        read_into(decoder_ ? *decoder_ : inbound_, stream_);
+        return moved;
+    }
+
+    bool receive(message& parts)
+    {
+        frame part;
+        parts.clear();
+        bool more = false;
+        do {
+            if (random_() % 3 == 0)
+                receiver_.peek(part); // somebody has looked before
+            constexpr std::size_t limits[] = {0, 33, 1000, SIZE_MAX};
+            const std::size_t most = limits[random_() % std::size(limits)];
+            const taken_part taken = random_() % 2 == 0 ? receiver_.take(most) : taken_part{};
+            EXPECT_LE(taken.size(), most);
+            if (taken) {
+                parts.emplace_back(text_of(taken.data(), taken.size()));
+                more = taken.more();
+            } else if (receiver_.peek(part)) {
+                parts.emplace_back(part.text());
+                more = part.more();
+                receiver_.pop();
+            } else {
+                break;
+            }
+            if (!more)
+                return true;
+        } while (true);
+        EXPECT_TRUE(parts.empty()) << "a message ended without its last part";
+        return false;
+    }
+
+    // Messages, at times taken back before they are complete, through a connection.
+    void exchange(bool with_pings)
+    {
+        sender_.set_other_end(std::make_shared<idle_peer>());
+        std::deque<message> expected;
+        message got;
+        for (int round = 0; round < 400; ++round) {
+            if (expected.size() < 50) {
+                expected.push_back(random_message(random_, round % 10 == 0 ? 200'000 : 20'000));
+                send(expected.back());
+            }
+            if (random_() % 7 == 0) {
+                const message cut_off = random_message(random_, 20'000);
+                for (const std::string& part : cut_off)
+                    ASSERT_TRUE(sender_.write(frame_of(part, true)));
+                sender_.rollback();
+            }
+            if (with_pings && random_() % 5 == 0) {
+                writer_.send_command(ping);
+            }
+            for (unsigned i = random_() % 8; i > 0; --i)
+                transfer();
+            while (random_() % 4 != 0 && receive(got)) {
+                ASSERT_FALSE(expected.empty());
+                ASSERT_EQ(expected.front(), got);
+                expected.pop_front();
+            }
+        }
+        for (int quiet = 0; !expected.empty() && quiet < 100'000; ++quiet) {
+            transfer();
+            if (receive(got)) {
+                ASSERT_EQ(expected.front(), got);
+                expected.pop_front();
+                quiet = 0;
+            }
+        }
+        EXPECT_TRUE(expected.empty());
+        for (int turn = 0; !writer_.drained() && turn < 100; ++turn)
+            transfer(); // a PING may have come last
+        EXPECT_TRUE(writer_.drained());
+    }
+
+    // Messages over connections that break; `choose` gives the wire of each.
+    void exchange_over_broken(const std::function<wire_kind()>& choose)
+    {
+        sender_.set_other_end(std::make_shared<idle_peer>());
+        std::vector<message> sent;
+        for (int i = 0; i < 60; ++i) {
+            sent.push_back(random_message(random_, 30'000));
+            sent.back().front() = std::to_string(i);
+            send(sent.back());
+        }
+        std::size_t next = 0;
+        for (int connection = 0; connection < 2'000 && next < sent.size(); ++connection) {
+            narrow_stream stream(random_, 1 + random_() % 60'000);
+            auto channels = std::make_shared<channel_pair>();
+            pipe_end receiver(channels, false, nullptr);
+            const wire_kind kind = choose();
+            const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
+            writer_.attach(stream, {}, test::make_wire(kind));
+            for (unsigned i = 1 + random_() % 6; i > 0; --i) {
+                if (test::has_commands(kind) && random_() % 4 == 0)
+                    writer_.send_command(ping);
+                writer_.drain();
+                ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
+            }
+            writer_.detach();
+            while (stream.holds_bytes())
+                ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
+            frame part;
+            // The connection has brought all that it took: nothing is missing, cut or repeated.
+            for (; receiver.peek(part); ++next) {
+                ASSERT_LT(next, sent.size());
+                for (const std::string& expected : sent[next]) {
+                    ASSERT_TRUE(receiver.peek(part));
+                    ASSERT_TRUE(expected == part.text()) << next;
+                    receiver.pop();
+                }
+            }
+        }
+        EXPECT_EQ(sent.size(), next);
+        EXPECT_TRUE(writer_.drained());
+        // Every message counts as taken once, however often a connection broke.
+        EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
+        EXPECT_EQ(out_channels_->a_to_b.flow.taken(), sent.size());
+    }
+
+    std::mt19937 random_{GetParam()};
+    fan_out_log log_;
+    std::shared_ptr<channel_pair> out_channels_ = std::make_shared<channel_pair>();
+    std::shared_ptr<channel_pair> in_channels_ = std::make_shared<channel_pair>();
+    pipe_end sender_{out_channels_, true, nullptr};
+    pipe_end receiver_{in_channels_, false, nullptr};
+    narrow_stream stream_{random_, 1 + random_() % 100'000};
+    writer writer_{out_channels_->a_to_b};
+    no_commands commands_;
+    engine::inbound inbound_{in_channels_->a_to_b, any_message, commands_};
+    std::unique_ptr<engine::decoder> decoder_; ///< in place of inbound_
+};
+
+TEST_P(Traffic, arrives_whole_and_in_order_however_it_is_cut)
+{
+    writer_.attach(stream_, {});
+    exchange(true);
+}
+
+TEST_P(Traffic, arrives_whole_and_in_order_over_every_wire)
+{
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    writer_.attach(stream_, {}, test::make_wire(kind));
+    decoder_ = make_decoder(kind, in_channels_->a_to_b, commands_);
+    exchange(test::has_commands(kind));
+}
+
+TEST_P(Traffic, goes_on_with_the_first_message_that_a_broken_connection_did_not_take)
+{
+    exchange_over_broken([] { return wire_kind::zmtp3; });
+}
+
+TEST_P(Traffic, goes_on_with_that_message_over_every_wire)
+{
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    exchange_over_broken([kind] { return kind; });
+}
+
+TEST_P(Traffic, goes_on_with_that_message_when_the_next_connection_has_another_wire)
+{
+    exchange_over_broken(
+        [this] { return test::all_wires[random_() % std::size(test::all_wires)]; });
+}
+
+TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
+{
+    sender_.set_other_end(std::make_shared<idle_peer>());
+    narrow_stream first(random_, 1'000'000);
+    engine::wire how;
+    how.cipher = std::make_shared<test::toy_cipher>(3);
+    writer_.attach(first, {}, how);
+    const std::vector<message> sent{{"a"}, {"b"}, {"c", "d"}, {"e"}};
+    for (const message& each : sent)
+        send(each);
+    auto state = writer_.drain().state;
+    ASSERT_EQ(writer::status::failed, state);
+    EXPECT_EQ(EPROTO, writer_.error());
+    writer_.detach();
+    writer_.attach(stream_, {});
+    message got;
+    for (const message& expected : sent) {
+        for (int quiet = 0; !receive(got) && quiet < 100'000; ++quiet)
+            transfer();
+        EXPECT_EQ(expected, got);
+    }
+    EXPECT_TRUE(writer_.drained());
+}
+
+TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_direct_write)
+{
+    const auto peer = std::make_shared<direct_peer>(writer_);
+    sender_.set_other_end(peer);
+    for (int round = 0; round < 30; ++round) {
+        narrow_stream broken(random_, 1 + random_() % 9'000);
+        narrow_stream next(random_, 1'000'000);
+        const auto time = static_cast<break_time>(round % 3);
+        bool cut = false;
+        peer->after_cut = [&] {
+            cut = true;
+            if (time == break_time::rest_is_queued)
+                return;
+            writer_.detach();
+            if (time == break_time::rest_is_not_queued)
+                return;
+            writer_.attach(next, {});
+            writer_.drain();
+        };
+        writer_.attach(broken, {});
+        writer_.drain();
+        message half(random_() % 3, std::string(random_() % 3 * 7, 'e')); // an envelope
+        half.emplace_back(10'000 + random_() % 40'000, 'x');
+        send(half);
+        writer_.detach();
+        if (!cut) { // what goes first lies in two chunks
+            ASSERT_LT(1u, half.size());
+            writer_.discard();
+            continue;
+        }
+
+        const message expected{std::string(1 + random_() % 20'000, 'y'), "", "last"};
+        const bool waits = random_() % 2 == 0;
+        if (waits)
+            send(expected);
+        writer_.attach(next, {});
+        writer_.drain();
+        if (!waits)
+            send(expected);
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        engine::inbound inbound(channels->a_to_b, any_message, commands_);
+        frame part;
+        for (int quiet = 0; !receiver.peek(part) && quiet < 100'000; ++quiet) {
+            writer_.drain();
+            ASSERT_NO_FATAL_FAILURE(read_into(inbound, next));
+        }
+        for (const std::string& text : expected) {
+            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_EQ(text, part.text());
+            receiver.pop();
+        }
+        EXPECT_TRUE(writer_.drained());
+        writer_.detach();
+    }
+}
+
+// The last part of a message is written from where it lies, and what comes before it along with it.
+TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
+{
+    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
+    narrow_stream wide(random_, 1'000'000);
+    writer_.attach(wide, {});
+    writer_.drain();
+    for (int round = 0; round < 20; ++round) {
+        message parts(1 + random_() % 3, std::string(random_() % 3 * 7, 'e'));
+        parts.emplace_back(10'000 + random_() % 40'000, static_cast<char>('a' + round));
+        const auto sent = out_channels_->a_to_b.flow.sent();
+        send(parts);
+        EXPECT_EQ(sent + 1, out_channels_->a_to_b.flow.sent());
+        message got;
+        const auto transferred = [&] {
+            read_into(inbound_, wide);
+            writer_.drain(); // what the stream did not take at once
+            return receive(got);
+        };
+        for (int quiet = 0; !transferred() && quiet < 100'000; ++quiet) {
+        }
+        ASSERT_TRUE(parts == got);
+        EXPECT_TRUE(writer_.drained());
+    }
+    writer_.detach();
+}
+
+// A PING or PONG that comes while the connection has a part of a message and the queue not yet the
+// rest must not get between the two.
+TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
+{
+    const auto peer = std::make_shared<direct_peer>(writer_);
+    sender_.set_other_end(peer);
+    for (int round = 0; round < 30; ++round) {
+        narrow_stream stream(random_, 1 + random_() % 9'000);
+        bool cut = false;
+        peer->after_cut = [&] {
+            cut = true;
+            writer_.send_command(ping);
+        };
+        writer_.attach(stream, {});
+        writer_.drain();
+        const std::string body(10'000 + random_() % 40'000, 'x');
+        send({body});
+        ASSERT_TRUE(cut);
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        engine::inbound inbound(channels->a_to_b, any_message, commands_);
+        frame part;
+        const int commands_before = commands_.count;
+        for (int quiet = 0; commands_.count == commands_before && quiet < 100'000; ++quiet) {
+            writer_.drain();
+            ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+        }
+        ASSERT_EQ(commands_before + 1, commands_.count);
+        ASSERT_TRUE(receiver.peek(part));
+        ASSERT_TRUE(body == part.text());
+        receiver.pop();
+        writer_.detach();
+    }
+}
+
+// All of them, though nothing but room for them comes after the connection has taken the first.
+TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
+{
+    narrow_stream stream(random_, 1'000);
+    writer_.attach(stream, {});
+    constexpr int sent = 1'000;
+    auto state = writer::status::idle;
+    for (int i = 0; i < sent; ++i)
+        state = writer_.send_command(ping).state;
+    ASSERT_EQ(writer::status::blocked, state);
+    auto channels = std::make_shared<channel_pair>();
+    engine::inbound inbound(channels->a_to_b, any_message, commands_);
+    while (state == writer::status::blocked) {
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+        state = writer_.drain().state;
+    }
+    for (int reads = 0; commands_.count < sent && reads < 100'000; ++reads)
+        read_into(inbound, stream);
+    EXPECT_EQ(sent, commands_.count);
+    writer_.detach();
+}
+
+TEST_P(Traffic, commands_follow_an_encoded_message_that_found_no_room)
+{
+    const wire_kind kind = GetParam() % 2 == 0 ? wire_kind::toy_codec : wire_kind::toy_cipher;
+    narrow_stream stream(random_, 1'000);
+    writer_.attach(stream, {}, test::make_wire(kind));
+    send({std::string(5'000, 'x')});
+    auto state = writer_.drain().state;
+    ASSERT_EQ(writer::status::blocked, state);
+    writer_.send_command(ping);
+    auto channels = std::make_shared<channel_pair>();
+    const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
+    while (state == writer::status::blocked) {
+        ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
+        state = writer_.drain().state;
+    }
+    for (int reads = 0; commands_.count == 0 && reads < 100'000; ++reads)
+        read_into(*inbound, stream);
+    EXPECT_EQ(1, commands_.count);
+    writer_.detach();
+}
+
+// A peer that asks and asks and never reads must not cost memory without end.
+TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
+{
+    narrow_stream stream(random_, 1'000);
+    writer_.attach(stream, {});
+    const auto most = static_cast<int>(engine::outgoing::most_control_bytes /
+                                       engine::traffic_command_frame_bytes(ping));
+    for (int i = 0; i < 3 * most; ++i)
+        writer_.send_command(ping);
+    auto channels = std::make_shared<channel_pair>();
+    engine::inbound inbound(channels->a_to_b, any_message, commands_);
+    for (auto state = writer::status::blocked; state == writer::status::blocked;
+         state = writer_.drain().state)
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+    const auto read_all = [&] {
+        for (int quiet = 0, seen = commands_.count; quiet < 1'000; ++quiet) {
+            read_into(inbound, stream);
+            if (std::exchange(seen, commands_.count) != commands_.count)
+                quiet = 0;
+        }
+    };
+    read_all();
+    EXPECT_LE(most, commands_.count);
+    EXPECT_GE(2 * most + 100, commands_.count); // those that the stream took, too
+    const int before = commands_.count;
+    for (auto state = writer_.send_command(ping).state; state == writer::status::blocked;
+         state = writer_.drain().state)
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+    read_all();
+    EXPECT_EQ(before + 1, commands_.count);
+    writer_.detach();
+}
+
+// While messages are queued without end, the next border between two of them is soon enough.
+TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
+{
+    narrow_stream stream(random_, 4'000);
+    writer_.attach(stream, {});
+    for (int i = 0; i < 3; ++i)
+        send({std::string(10'000 + random_() % 40'000, static_cast<char>('a' + i))});
+    ASSERT_EQ(writer::status::blocked, writer_.drain().state);
+    writer_.send_command(ping);
+    auto channels = std::make_shared<channel_pair>();
+    pipe_end receiver(channels, false, nullptr);
+    engine::inbound inbound(channels->a_to_b, any_message, commands_);
+    for (int quiet = 0; commands_.count == 0 && quiet < 100'000; ++quiet) {
+        writer_.drain();
+        ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
+    }
+    ASSERT_EQ(1, commands_.count);
+    frame part;
+    ASSERT_TRUE(receiver.peek(part));
+    EXPECT_EQ('a', part.text().front());
+    receiver.pop();
+    EXPECT_FALSE(receiver.peek(part));
+    writer_.detach();
+}
+
+// Whoever writes, and whatever comes late: while something is left to be written, somebody has
+// cause to write it.
+TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
+{
+    const auto peer = std::make_shared<caused_peer>(writer_, random_);
+    sender_.set_other_end(peer);
+    stream_.set_packet_bytes(random_() % 2 * (8'000 + random_() % 20'000));
+    peer->attach(stream_);
+    message got;
+    const auto read = [&] { read_into(inbound_, stream_); };
+    int sent = 0;
+    int received = 0;
+    for (int round = 0; round < 100; ++round) {
+        for (unsigned burst = random_() % 60; burst > 0; --burst) {
+            const std::size_t most = random_() % 8 == 0 ? 60'000 : 4'000;
+            send({std::to_string(sent++), std::string(random_() % most, 'x')});
+            if (random_() % 8 == 0)
+                sender_.flush_before_sleep();
+            if (random_() % 4 == 0)
+                peer->turn(stream_.takes_more());
+            if (random_() % 4 == 0)
+                read();
+        }
+        int turns = 0;
+        for (int quiet = 0; received < sent && quiet < 1'000 && turns < 1'000'000; ++turns) {
+            quiet = peer->turn(stream_.takes_more()) ? 0 : quiet + 1;
+            read(); // what lies in the connection needs no cause
+            while (receive(got))
+                ASSERT_EQ(std::to_string(received++), got.front());
+        }
+        ASSERT_EQ(sent, received) << "nobody saw to the rest";
+    }
+    EXPECT_TRUE(writer_.drained());
+}
+
+// Of what a stream has left of a message to the next one, a broken connection leaves nothing.
+TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
+{
+    const auto peer = std::make_shared<caused_peer>(writer_, random_);
+    sender_.set_other_end(peer);
+    std::vector<message> sent;
+    std::size_t next = 0;
+    bool breaks = true;
+    for (int connection = 0; connection < 20 || breaks; ++connection) {
+        breaks = connection < 20;
+        narrow_stream stream(random_, 1'000 + random_() % 60'000);
+        stream.set_packet_bytes(8'000 + random_() % 20'000);
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        engine::inbound inbound(channels->a_to_b, any_message, commands_);
+        const auto read_all = [&] {
+            frame part;
+            while (receiver.peek(part)) {
+                const auto number = static_cast<std::size_t>(std::stoi(std::string(part.text())));
+                ASSERT_LE(next, number);
+                ASSERT_LT(number, sent.size());
+                for (const std::string& expected : sent[number]) {
+                    ASSERT_TRUE(receiver.peek(part));
+                    ASSERT_TRUE(expected == part.text());
+                    receiver.pop();
+                }
+                next = number + 1;
+            }
+        };
+        peer->attach(stream);
+        for (unsigned burst = 1 + random_() % 20; burst > 0; --burst) {
+            sent.push_back({std::to_string(sent.size()), std::string(random_() % 60'000, 'x')});
+            send(sent.back());
+            if (random_() % 8 == 0)
+                sender_.flush_before_sleep();
+            if (random_() % 3 == 0)
+                peer->turn(stream.takes_more());
+            if (random_() % 2 == 0)
+                read_into(inbound, stream);
+        }
+        for (int quiet = 0; !breaks && next < sent.size() && quiet < 100'000; ++quiet) {
+            peer->turn(stream.takes_more());
+            read_into(inbound, stream);
+            ASSERT_NO_FATAL_FAILURE(read_all());
+        }
+        writer_.detach();
+        ASSERT_NO_FATAL_FAILURE(read_all());
+    }
+    EXPECT_EQ(sent.size(), next) << "the last connection did not break";
+    EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
+    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), sent.size());
+}
+
+/// Finds the connection broken when it answers a command.
+class giving_up final : public engine::command_handler {
+public:
+    void on_command(std::span<const std::byte>) override
+    {
+        given_up = true;
+        in->reset();
+        EXPECT_TRUE(in->append(0, frame_of("notice", false).bytes()));
+    }
+    engine::inbound* in = nullptr;
+    bool given_up = false;
+};
+
+std::string frame_bytes(std::uint8_t flags, const std::string& body)
+{
+    std::byte header[engine::zmtp3::max_header_bytes];
+    const std::size_t bytes = engine::zmtp3::encode_header(header, flags, body.size());
+    return std::string(reinterpret_cast<const char*>(header), bytes) + body;
+}
+
+void feed(engine::inbound& in, std::string bytes, const bool& stop)
+{
+    while (!bytes.empty() && !stop) {
+        iovec space[2];
+        const int count = in.prepare(space);
+        std::size_t moved = 0;
+        for (int i = 0; i < count; ++i) {
+            const std::size_t portion = std::min(space[i].iov_len, bytes.size() - moved);
+            std::memcpy(space[i].iov_base, bytes.data() + moved, portion);
+            moved += portion;
+        }
+        ASSERT_EQ(engine::inbound_error::none, in.received(moved));
+        bytes.erase(0, moved);
+    }
+}
+
+TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_next)
+{
+    using engine::zmtp3::flag_command;
+    using engine::zmtp3::flag_more;
+    for (const std::size_t size : {10u, 5'000u, 9'000u, 70'000u}) {
+        const auto channels = std::make_shared<channel_pair>();
+        pipe_end receiver(channels, false, nullptr);
+        const std::string half = frame_bytes(flag_more, std::string(size, 'h'));
+        giving_up broken;
+        {
+            engine::inbound in(channels->a_to_b, any_message, broken);
+            broken.in = &in;
+            feed(in,
+                 frame_bytes(0, "whole") + half + half + frame_bytes(flag_command, "\4PING") +
+                     frame_bytes(0, "never"),
+                 broken.given_up);
+            ASSERT_TRUE(broken.given_up);
+        }
+        no_commands fine;
+        const bool never = false;
+        engine::inbound next(channels->a_to_b, any_message, fine);
+        feed(next, half + frame_bytes(0, "last"), never);
+        frame part;
+        for (const std::string& expected : {std::string("whole"), std::string("notice"),
+                                            std::string(size, 'h'), std::string("last")}) {
+            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_EQ(expected, part.text());
+            receiver.pop();
+        }
+        EXPECT_FALSE(receiver.peek(part));
+    }
+}
+
+// Plain bytes: the borders between messages are lost, nothing else.
+TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
+{
+    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
+    const std::size_t chunk_bytes = 1 + random_() % 10'000;
+    engine::raw_inbound inbound(in_channels_->a_to_b, chunk_bytes);
+    sender_.write_plain_bytes();
+    writer_.attach(stream_, {}, {.is_plain_bytes = true});
+    std::string expected;
+    std::string got;
+    for (int round = 0; round < 3000 && (round < 300 || got.size() < expected.size()); ++round) {
+        if (round < 300)
+            for (std::string& part : random_message(random_, 100'000)) {
+                expected += part;
+                ASSERT_TRUE(sender_.write(frame_of(part, false)));
+            }
+        for (unsigned i = random_() % 8; i > 0; --i) {
+            writer_.drain();
+            ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream_));
+        }
+        for (frame part; receiver_.peek(part); receiver_.pop()) {
+            EXPECT_LE(part.size, chunk_bytes);
+            EXPECT_GT(part.size, 0u);
+            got += part.text();
+        }
+    }
+    while (!writer_.drained())
+        writer_.drain(); // empty messages may be left
+    EXPECT_TRUE(got == expected) << got.size() << " of " << expected.size();
+    EXPECT_TRUE(writer_.drained());
+    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), out_channels_->a_to_b.flow.sent());
+    ASSERT_TRUE(inbound.append(0, {}));
+    frame part;
+    ASSERT_TRUE(receiver_.peek(part));
+    EXPECT_EQ(part.size, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Traffic, ::testing::Range(1u, 41u));
+
+} // namespace
+} // namespace zlink::core

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/writer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace zlink::core {
+namespace {
+
+using engine::outgoing;
+
+// So many batches per turn before others on the I/O thread are served.
+constexpr int batches_per_turn = 16;
+// A sending thread that commits fewer messages than this between two looks of the I/O thread had
+// better write each of them.
+constexpr std::uint64_t fewest_messages_on_duty = 8;
+constexpr std::uint64_t small_message_bytes = 2 * 1024; // a larger one counts for several
+
+// What is left of a piece once so many bytes have been taken from it.
+iovec after(const iovec& piece, std::size_t bytes) noexcept
+{
+    bytes = std::min(bytes, piece.iov_len);
+    return {static_cast<std::byte*>(piece.iov_base) + bytes, piece.iov_len - bytes};
+}
+
+} // namespace
+
+void writer::attach(transport::stream& to, std::span<const std::byte> first, engine::wire how,
+                    std::span<const std::byte> opening, std::size_t packet_bytes)
+{
+    std::lock_guard lock(mutex_);
+    out_.begin(first, std::move(how), opening);
+    from_.queue.wake(); // no direct write before what is queued has gone
+    to_ = &to;
+    full_ = false;
+    holds_ = false;
+    packet_bytes_ = packet_bytes;
+    from_.stalled.store(false, std::memory_order_relaxed);
+    blocked_ = false;
+    error_ = 0;
+}
+
+void writer::detach()
+{
+    std::lock_guard lock(mutex_);
+    if (!to_)
+        return;
+    to_ = nullptr;
+    from_.stalled.store(true, std::memory_order_relaxed);
+    blocked_ = false;
+    holds_ = false;
+    end_duty_locked();
+    from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
+    out_.end();
+}
+
+bool writer::discard()
+{
+    std::lock_guard lock(mutex_);
+    out_.discard();
+    const bool wake_producer = out_.wakes_producer();
+    return out_.report() || wake_producer;
+}
+
+writer::outcome writer::drain()
+{
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+        if (pressing_.load(std::memory_order_relaxed))
+            return {status::left, false};
+        lock.lock();
+    }
+    blocked_ = false;
+    return drain_from_io_thread();
+}
+
+writer::outcome writer::send_command(const engine::traffic_command& command)
+{
+    std::lock_guard lock(mutex_);
+    if (!to_)
+        return {status::detached, false};
+    out_.add_command(command);
+    from_.queue.wake();
+    if (blocked_)
+        return {status::blocked, false};
+    return drain_from_io_thread();
+}
+
+writer::outcome writer::drain_directly(stalls how)
+{
+    std::lock_guard lock(mutex_);
+    outcome result;
+    if (!blocked_)
+        result = drain_pressing(on_duty_ ? batches_per_turn : 1, how);
+    if (result.state != status::written) {
+        on_duty_ = false;
+        from_.queue.take_recall();
+    }
+    return result;
+}
+
+writer::outcome writer::relieve(stalls how)
+{
+    if (how == stalls::leave)
+        return {};
+    std::lock_guard lock(mutex_);
+    outcome result;
+    if (on_duty_ || !to_ || from_.queue.consumer_asleep())
+        return result;
+    const bool pressed = press_on(how, [&] {
+        const outcome more = drain_locked(batches_per_turn);
+        result.state = more.state;
+        result.wake_producer |= more.wake_producer;
+        return more.state != status::blocked;
+    });
+    if (!pressed)
+        result.state = status::idle; // the I/O thread sees to it as before
+    return result;
+}
+
+writer::outcome writer::drain_and_end_duty(stalls how)
+{
+    std::lock_guard lock(mutex_);
+    const bool was_on_duty = std::exchange(on_duty_, false);
+    from_.queue.take_recall();
+    if (!was_on_duty || blocked_)
+        return {}; // whoever has ended the duty sees to the rest
+    return drain_pressing(batches_per_turn, how);
+}
+
+// The sending thread: a peer that reads makes room sooner than the I/O thread would be awake.
+writer::outcome writer::drain_pressing(int batches, stalls how)
+{
+    outcome result = drain_locked(batches);
+    if (result.state != status::blocked)
+        return result;
+    press_on(how, [&] {
+        const outcome more = drain_locked(batches);
+        result.state = more.state;
+        result.wake_producer |= more.wake_producer;
+        return more.state != status::blocked;
+    });
+    return result;
+}
+
+// Calls attempt() until it returns true, or the connection takes nothing for too long. False if it
+// was not called, as that has been in vain lately.
+template <class Attempt>
+bool writer::press_on(stalls how, Attempt attempt) noexcept
+{
+    if (how == stalls::leave)
+        return false;
+    using step = base::stall_wait::step;
+    const bool tried = stall_.wait([&] {
+        // Only now: who does not wait leaves the connection to the I/O thread, as it was.
+        pressing_.store(true, std::memory_order_relaxed);
+        const std::uint64_t before = bytes_written_;
+        if (attempt())
+            return step::done;
+        return bytes_written_ != before ? step::progress : step::nothing;
+    });
+    pressing_.store(false, std::memory_order_relaxed);
+    return tried;
+}
+
+transport::io_result writer::write(const iovec* entries, int count) noexcept
+{
+    const transport::io_result result = to_->write_some(entries, count);
+    bytes_written_ += result.bytes;
+    if (result.bytes != 0 && full_)
+        ++times_made_room_;
+    full_ = result.bytes < transport::total_bytes(entries, count);
+    holds_ = result.more;
+    return result;
+}
+
+// What the stream has taken and not passed on yet: nobody else would see to it.
+writer::status writer::flush() noexcept
+{
+    const transport::io_result result = to_->flush();
+    if (result.failed()) {
+        error_ = result.error;
+        return status::failed;
+    }
+    if (result.would_block())
+        return status::blocked;
+    holds_ = false;
+    return status::idle;
+}
+
+std::size_t writer::bytes_on_wire(const engine::traffic_command& command)
+{
+    std::lock_guard lock(mutex_);
+    return out_.bytes_on_wire(command);
+}
+
+bool writer::control_waits()
+{
+    std::lock_guard lock(mutex_);
+    return out_.control_waits();
+}
+
+engine::sending_progress::state writer::progress()
+{
+    std::lock_guard lock(mutex_); // nothing is written between one number and the next
+    engine::sending_progress::state now;
+    now.written_bytes = static_cast<std::int64_t>(bytes_written_);
+    now.acknowledged_bytes = now.written_bytes;
+    if (to_)
+        now.acknowledged_bytes -= static_cast<std::int64_t>(to_->undelivered_bytes());
+    now.times_made_room = times_made_room_;
+    now.control_waits = out_.control_waits();
+    return now;
+}
+
+bool writer::begin_duty()
+{
+    std::lock_guard lock(mutex_);
+    if (!to_ || blocked_ || !out_.batches() || !base::has_heavy_fence())
+        return false;
+    return on_duty_ = true;
+}
+
+// The sending thread will be told with its next commit; what it has committed is visible now.
+void writer::end_duty_locked()
+{
+    if (std::exchange(on_duty_, false))
+        from_.queue.recall();
+}
+
+// The I/O thread, mostly: unless all is written it goes on with what is left, and the duty of the
+// sending thread is over; nobody would look after it while the connection is blocked.
+writer::outcome writer::drain_from_io_thread()
+{
+    const outcome result = drain_locked(batches_per_turn);
+    if (result.state != status::written)
+        end_duty_locked();
+    return result;
+}
+
+writer::outcome writer::collect()
+{
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return {status::written, false}; // the sending thread is at it
+    return collect_locked(fewest_messages_on_duty);
+}
+
+void writer::collect_at_once(const std::function<void(outcome)>& then)
+{
+    std::lock_guard lock(mutex_);
+    then(collect_locked(1));
+}
+
+writer::outcome writer::collect_locked(std::uint64_t fewest_messages)
+{
+    if (blocked_ || !on_duty_)
+        return {status::idle, false};
+    const std::uint64_t committed = from_.flow.sent() + bytes_written_ / small_message_bytes;
+    if (committed - std::exchange(collected_, committed) < fewest_messages)
+        end_duty_locked();
+    return drain_from_io_thread();
+}
+
+bool writer::end_duty()
+{
+    std::lock_guard lock(mutex_);
+    if (!std::exchange(on_duty_, false))
+        return false;
+    from_.queue.announce_recall();
+    return true;
+}
+
+void writer::write_last(const std::function<void(outcome)>& then)
+{
+    std::lock_guard lock(mutex_);
+    if (to_ && !blocked_)
+        then(drain_locked(batches_per_turn));
+}
+
+void writer::while_attached(const std::function<void()>& then)
+{
+    std::lock_guard lock(mutex_);
+    if (to_)
+        then();
+}
+
+bool writer::unless_at_work(const std::function<void()>& then)
+{
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return true;
+    if (to_ && on_duty_)
+        then();
+    return on_duty_;
+}
+
+bool writer::drained()
+{
+    std::lock_guard lock(mutex_);
+    return out_.all_taken() && !holds_;
+}
+
+// Of a message behind `before` other bytes, what is not worth a packet of its own.
+std::size_t writer::left_for_next(std::size_t before, const iovec (&message)[2]) noexcept
+{
+    const std::size_t total = before + message[0].iov_len + message[1].iov_len;
+    if (packet_bytes_ == 0 || total <= packet_bytes_)
+        return 0;
+    const std::size_t rest = total % packet_bytes_;
+    return rest <= std::min(most_left_bytes, message[1].iov_len) ? rest : 0;
+}
+
+writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool in_stream)
+{
+    passed result;
+    std::lock_guard lock(mutex_);
+    if (!to_ || blocked_ || !out_.can_pass_by())
+        return result;
+    iovec entries[outgoing::most_entries];
+    base::byte_queue::batch before;
+    if (on_duty_) {
+        if (!out_.list_all(entries, before))
+            return result;
+    } else if (!from_.queue.wake()) {
+        return result;
+    }
+    std::size_t left = on_duty_ || in_stream ? left_for_next(before.bytes, message) : 0;
+    const bool begins_duty = !on_duty_ && left != 0 && base::has_heavy_fence();
+    if (!on_duty_ && !begins_duty)
+        left = 0;
+    const std::size_t total = message[0].iov_len + message[1].iov_len;
+    const std::size_t goal = before.bytes + total - left;
+    entries[before.count] = message[0];
+    entries[before.count + 1] = {message[1].iov_base, message[1].iov_len - left};
+    out_.begin_listed(before);
+    std::size_t written = 0;
+    iovec* next = entries;
+    iovec* const end = entries + before.count + 2;
+    const auto write_more = [&] {
+        const transport::io_result more = write(next, static_cast<int>(end - next));
+        written += more.bytes;
+        std::size_t bytes = more.bytes;
+        for (; next != end && bytes >= next->iov_len; ++next)
+            bytes -= next->iov_len;
+        if (bytes != 0)
+            *next = after(*next, bytes);
+        return more.failed() || written == goal;
+    };
+    if (!write_more())
+        press_on(how, write_more);
+    out_.passed_by(before.bytes, total, written);
+    result.bytes = written - std::min(written, before.bytes);
+    result.begins_duty = begins_duty && written == goal;
+    if (result.begins_duty) {
+        on_duty_ = true;
+        from_.queue.take_recall(); // of a duty that has ended
+    }
+    if (holds_)
+        flush(); // an error is found by the next write
+    result.unfinished = holds_;
+    // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
+    // wakes the consumer as any other; a broken connection is found by the next write.
+    if (!on_duty_ && !holds_)
+        from_.queue.sleep();
+    result.wake_producer = out_.wakes_producer();
+    return result;
+}
+
+writer::outcome writer::drain_locked(int batches)
+{
+    outcome result;
+    if (!to_) {
+        result.state = status::detached;
+        return result;
+    }
+    for (;;) {
+        iovec entries[outgoing::most_entries];
+        const outgoing::offer next = out_.next(entries, batches > 0);
+        if (next.kind == engine::outgoing::offer_kind::bytes) {
+            batches -= next.begins;
+            const transport::io_result written = write(entries, static_cast<int>(next.count));
+            if (written.failed()) {
+                error_ = written.error;
+                result.state = status::failed;
+                break;
+            }
+            out_.taken(written.bytes);
+            if (written.bytes == next.bytes)
+                continue; // a command may be waiting for this boundary
+            result.state = status::blocked;
+            break;
+        }
+        if (next.kind == engine::outgoing::offer_kind::pending) {
+            result.state = status::pending;
+            break;
+        }
+        if (next.kind == engine::outgoing::offer_kind::failed) {
+            error_ = out_.error();
+            result.state = status::failed;
+            break;
+        }
+        if (holds_ && (result.state = flush()) != status::idle)
+            break;
+        result.wake_producer |= out_.report();
+        if (on_duty_) {
+            result.state = status::written;
+            break;
+        }
+        if (out_.sleep())
+            break;
+    }
+    result.wake_producer |= out_.wakes_producer();
+    blocked_ = result.state == status::blocked;
+    return result;
+}
+
+} // namespace zlink::core

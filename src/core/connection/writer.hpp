@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/pace/stall_wait.hpp"
+#include "engine/traffic/outgoing.hpp"
+#include "engine/traffic/sending_progress.hpp"
+#include "transport/stream.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace zlink::core {
+
+/// Writes what goes out through a channel (engine::outgoing) to a connection, in large batches.
+/// Either the I/O thread or, when the connection is idle, the sending thread itself does the
+/// writing.
+///
+/// Who may touch what: the stream, the consumer side of the channel and everything here belong to
+/// the holder of `mutex_`. Who has to see to it that queued bytes are written is decided by the
+/// sleep bit of the channel: while it is set nobody is at work, and the commit that clears it makes
+/// the committing thread responsible, which either writes or passes the duty to the I/O thread.
+///
+/// Thread safety: as said with each function.
+class writer {
+public:
+    enum class status : std::uint8_t {
+        idle,     ///< all is written; the next commit will wake somebody
+        written,  ///< all is written, but the caller stays responsible for what comes next
+        blocked,  ///< the connection takes no more now: wait until it is writable, then drain()
+        pending,  ///< there is more to write, but others shall have their turn: call drain() again
+        failed,   ///< the connection is broken, see error()
+        detached, ///< there is no connection (any more): whoever attaches the next one will drain
+        left,     ///< to the sending thread, which is at it, and will have drain() called
+    };
+    /// What the sending thread does about a connection that takes no more.
+    enum class stalls : std::uint8_t {
+        wait,  ///< for about 1 ms at most, while the peer reads
+        leave, ///< to the I/O thread
+    };
+    struct outcome {
+        status state = status::idle;
+        bool wake_producer = false; ///< the producer waits for room, and there is some now
+    };
+
+    explicit writer(base::channel& from) noexcept : from_(from), out_(from)
+    {
+        from_.stalled.store(true, std::memory_order_relaxed);
+    }
+
+    /// I/O thread. Begins to write to `to`: the bytes `first` as they are, then what is queued,
+    /// through the wire. `opening` goes ahead of that: frames of this side's own making, in the
+    /// format of the queue. `packet_bytes`: see transport::stream_info.
+    void attach(transport::stream& to, std::span<const std::byte> first, engine::wire how = {},
+                std::span<const std::byte> opening = {}, std::size_t packet_bytes = 0);
+    /// I/O thread. The connection has gone, see engine::outgoing::end().
+    void detach();
+    /// I/O thread. Drops all that is queued; true if the producer waits for room.
+    bool discard();
+    /// I/O thread. Writes what is there; `left` if the sending thread is waiting for the
+    /// connection.
+    outcome drain();
+    /// I/O thread. A command to be written at the next message boundary. What would make more than
+    /// engine::outgoing::most_control_bytes wait is left out: the peer asks for answers that it
+    /// does not read.
+    outcome send_command(const engine::traffic_command& command);
+    /// I/O thread. How many bytes of the connection the command takes.
+    std::size_t bytes_on_wire(const engine::traffic_command& command);
+    /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
+    /// allows it. If it is on duty it stays so with status `written`, and not with any other.
+    outcome drain_directly(stalls how = stalls::wait);
+    /// Sending thread, before it commits a large message while the I/O thread sees to what is
+    /// queued. Writes that by itself, so that the message need not queue up behind it.
+    outcome relieve(stalls how);
+    /// Sending thread. Takes over the duty to write what it commits from now on, with
+    /// commit_on_duty(); false if that is not possible now. While it lasts, collect() has to be
+    /// called again and again.
+    bool begin_duty();
+    /// Sending thread. Writes what it has left, and ends its duty if it is on any.
+    outcome drain_and_end_duty(stalls how = stalls::wait);
+    /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle`
+    /// if it has hardly sent anything since the last time, so that its next commit is announced
+    /// again.
+    outcome collect();
+    /// Any thread, for what it has committed itself: the same, waiting for whoever is writing;
+    /// `idle` only if it has sent nothing. Calls `then` before detach() can go on, so that the
+    /// connection's I/O context is still there.
+    void collect_at_once(const std::function<void(outcome)>& then);
+    /// Any thread. Ends the duty of the sending thread; false if it was over. Before write_last()
+    /// or drain() the caller has to call base::heavy_fence(), for any number of connections at
+    /// once: what the sending thread has committed is visible after that.
+    bool end_duty();
+    /// Any thread. Writes what was committed before the end of the duty. Calls `then` as
+    /// collect_at_once() does.
+    void write_last(const std::function<void(outcome)>& then);
+    /// Any thread. Calls `then` if there is a connection, before detach() can go on.
+    void while_attached(const std::function<void()>& then);
+    /// Any thread. The same if the sending thread is on duty, but not while anybody is writing,
+    /// which it never waits for. False if the duty is over.
+    bool unless_at_work(const std::function<void()>& then);
+    /// Sending thread. Writes one message past the queue straight from the caller's memory: what
+    /// comes before its last body, and that. The queue is idle or, on duty, has little to write,
+    /// which goes first in the same call. 0 bytes: not possible now. If not all was taken the
+    /// caller appends the rest to the queue, as a continuation and with nothing uncommitted before
+    /// it, and commits it.
+    ///
+    /// On duty, the last few bytes of a message that would need one more packet are left to be that
+    /// rest: they go with the next message. `in_stream`: this message follows others closely, so
+    /// that a duty is worth while for that.
+    struct passed {
+        std::size_t bytes = 0;      ///< of the two, counted together
+        bool begins_duty = false;   ///< as after begin_duty()
+        bool wake_producer = false; ///< see outcome
+        bool unfinished = false;    ///< the I/O thread has to drain(): the stream holds bytes
+    };
+    passed write_through(const iovec (&message)[2], stalls how = stalls::wait,
+                         bool in_stream = false);
+    /// What is left to the next message is not more than this.
+    static constexpr std::size_t most_left_bytes = 8 * 1024;
+    /// Any thread. How many messages have been committed so far, about now.
+    std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
+    /// I/O thread. How far the peer has got with what was written.
+    engine::sending_progress::state progress();
+    /// I/O thread. Do commands of send_command() wait for a message boundary, or for room?
+    bool control_waits();
+    /// I/O thread. Is everything written that was committed so far?
+    bool drained();
+    int error() const noexcept { return error_; }
+
+private:
+    outcome drain_locked(int batches);
+    outcome drain_pressing(int batches, stalls how);
+    transport::io_result write(const iovec* entries, int count) noexcept;
+    template <class Attempt>
+    bool press_on(stalls how, Attempt attempt) noexcept;
+    status flush() noexcept;
+    outcome collect_locked(std::uint64_t fewest_messages);
+    outcome drain_from_io_thread();
+    void end_duty_locked();
+    std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) noexcept;
+
+    base::channel& from_;
+    std::mutex mutex_;
+    engine::outgoing out_;
+    transport::stream* to_ = nullptr;
+    std::uint64_t bytes_written_ = 0;
+    std::uint64_t times_made_room_ = 0;
+    base::stall_wait stall_;
+    int error_ = 0;
+    std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
+    bool blocked_ = false;
+    bool full_ = false;    ///< the connection has not taken all it was offered last
+    bool holds_ = false;   ///< the stream holds some of what it has taken: it is to be flushed
+    bool on_duty_ = false; ///< the sending thread writes what it commits
+    std::size_t packet_bytes_ = 0; ///< of the connection, see transport::stream_info
+    std::uint64_t collected_ = 0;  ///< what was committed by the last collect()
+};
+
+} // namespace zlink::core

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/wait/waiter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+
+namespace zlink::core {
+
+/// Decides whether large bodies of a connection are read into the receiver's memory, or into blocks
+/// and copied from there, by what the reads have taken.
+///
+/// To spare the copy seems best. But the kernel's own copy may be a matter of where it goes: there
+/// are processors on which a string move takes two to three times as long if the lowest 12 bits of
+/// the address it writes to are just above those of the one it reads from, and memory from malloc()
+/// is where a body behind a frame header meets that. See docs/decisions/0016.
+///
+/// Thread safety: one thread at a time.
+class body_place {
+public:
+    using duration = base::steady_clock::duration;
+
+    /// Reads that are offered less space are not worth being timed.
+    static constexpr std::size_t fewest_bytes = 48 * 1024;
+    /// So often the other place is tried again.
+    static constexpr unsigned reads_until_other = 16 * 1024;
+
+    /// Is the next body to be read into the receiver's memory?
+    bool outside() const noexcept
+    {
+        if (outside_.reads < fewest_reads || block_.reads < fewest_reads)
+            return outside_.reads < fewest_reads;
+        return outside_.ns_per_byte <= block_.ns_per_byte + copy_ns_per_byte;
+    }
+    /// A read has moved `bytes` bytes.
+    void note(bool was_outside, std::size_t bytes, duration took) noexcept
+    {
+        (was_outside ? outside_ : block_).add(bytes, took);
+        if (++reads_ % reads_until_other == 0) // conditions change: what was worse is tried again
+            (outside() ? block_ : outside_) = {};
+    }
+
+private:
+    struct place {
+        unsigned reads = 0; ///< counted up to fewest_reads
+        double ns_per_byte = 0;
+
+        void add(std::size_t bytes, duration took) noexcept
+        {
+            const double ns =
+                std::chrono::duration<double, std::nano>(took).count() / static_cast<double>(bytes);
+            const double change = ns - ns_per_byte;
+            if (reads == 0)
+                ns_per_byte = ns;
+            else // one that was interrupted counts little
+                ns_per_byte += std::min(change / 5, ns_per_byte / 4);
+            if (reads < fewest_reads)
+                ++reads;
+        }
+    };
+
+    static constexpr unsigned fewest_reads = 8;
+    static constexpr double copy_ns_per_byte = 0.06; ///< from block to receiver, in a cache
+
+    place outside_;
+    place block_;
+    unsigned reads_ = 0;
+};
+
+} // namespace zlink::core

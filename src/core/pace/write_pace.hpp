@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/pace/burst.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace zlink::core {
+
+/// What the connections of a socket have in common.
+/// Thread safety: the socket's thread only.
+struct shared_pace {
+    using time_point = std::chrono::steady_clock::time_point;
+
+    std::size_t connections = 0;
+
+    // Of a socket that sends each message to several of them:
+    bool fans_out = false;
+    /// So many connections are written to by the sending thread after a pause.
+    static constexpr unsigned direct_writes = 16;
+
+    /// The message that is being committed goes to so many connections.
+    enum class extent : std::uint8_t {
+        unknown, ///< one, it seems
+        few,     ///< what is decided for the first one that is woken holds for all of them
+        many,    ///< more than the sending thread writes to
+    };
+    extent message = extent::unknown;
+
+    // A message to few:
+    enum class pace_of_message : std::uint8_t { undecided, alone, in_stream };
+    pace_of_message decided = pace_of_message::undecided;
+
+    // A message to many tells when it begins and ends. If the one before has found most of them
+    // busy, it takes longer until it counts as the first after a pause.
+    unsigned direct_left = direct_writes;
+    std::size_t message_connections = 0;
+    std::size_t message_wakes = 0;
+    time_point message_end{};
+
+    /// The sending thread has waited for room: it would have gone on otherwise, that was no pause.
+    void waited_for_room(time_point now) noexcept { message_end = now; }
+    void begin_message_to_few() noexcept
+    {
+        message = extent::few;
+        decided = pace_of_message::undecided;
+    }
+    void begin_message_to_many(std::size_t to_connections, time_point now) noexcept
+    {
+        const bool were_busy = 2 * message_wakes < message_connections;
+        if (now - message_end >= (were_busy ? pause_of_stream : quick_message))
+            direct_left = direct_writes;
+        message = extent::many;
+        message_connections = to_connections;
+        message_wakes = 0;
+    }
+    void end_message_to_many(time_point now) noexcept { message_end = now; }
+
+    /// A publisher whose next message comes within this time is quick.
+    static constexpr std::chrono::nanoseconds quick_message{3'000};
+    /// One whose connections were busy has paused if it has sent nothing for so long.
+    static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
+};
+
+/// How what was committed for a connection is to be written, as the messages of the sending thread
+/// follow each other (`thread`, see burst) and, if the socket sends each message to many, those for
+/// its other connections: at once by the sending thread, by it in batches, or by the I/O thread.
+/// See docs/decisions 0002, 0012 and 0022.
+///
+/// Only commits that find the consumer asleep are asked about. In the header because that is in the
+/// path of each message.
+///
+/// Thread safety: the socket's thread only.
+class write_pace {
+public:
+    using time_point = std::chrono::steady_clock::time_point;
+    enum class way : std::uint8_t {
+        at_once,
+        in_batches, ///< messages follow each other quickly
+        hand_over,  ///< there are many connections to write to, see io_thread::ask()
+    };
+
+    /// `shared` is not null.
+    explicit write_pace(std::shared_ptr<shared_pace> shared) noexcept : shared_(std::move(shared))
+    {}
+
+    bool is_one_of_many() const noexcept { return shared_->fans_out; }
+    /// Does nobody else wait if the sending thread waits for this connection?
+    bool is_alone() const noexcept { return shared_->connections < 2; }
+
+    /// A commit has woken the consumer at `now`.
+    way choose(burst& thread, time_point now) noexcept
+    {
+        switch (shared_->message) {
+        case shared_pace::extent::unknown:
+            break;
+        case shared_pace::extent::few:
+            return choose_for_few(thread, now);
+        case shared_pace::extent::many:
+            return choose_for_many();
+        }
+        return thread.follows_quickly(now) ? way_in_stream(thread) : way::at_once;
+    }
+    /// Does a message that could be written past the queue at `now` follow others so closely that
+    /// batches move more of them?
+    bool wants_batches(burst& thread, time_point now) noexcept
+    {
+        return (is_alone() || !is_one_of_many()) && thread.follows_quickly(now);
+    }
+
+private:
+    static way way_in_stream(const burst& thread) noexcept
+    {
+        return thread.is_wide() ? way::hand_over : way::in_batches;
+    }
+
+    // One message, however many connections it goes to and however long it takes to write to them.
+    way choose_for_few(burst& thread, time_point now) noexcept
+    {
+        using pace = shared_pace::pace_of_message;
+        if (shared_->decided == pace::undecided)
+            shared_->decided = thread.follows_quickly(now) ? pace::in_stream : pace::alone;
+        return shared_->decided == pace::in_stream ? way_in_stream(thread) : way::at_once;
+    }
+
+    // After a pause the first few connections are written to at once. While messages follow each
+    // other quickly, and for all other connections, the I/O threads write: to each of them all that
+    // has come since the last time.
+    way choose_for_many() noexcept
+    {
+        ++shared_->message_wakes;
+        if (shared_->direct_left == 0)
+            return way::hand_over;
+        --shared_->direct_left;
+        return way::at_once;
+    }
+
+    const std::shared_ptr<shared_pace> shared_;
+};
+
+} // namespace zlink::core

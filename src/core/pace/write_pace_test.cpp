@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pace/write_pace.hpp"
+
+#include <deque>
+#include <gtest/gtest.h>
+
+namespace zlink::core {
+namespace {
+
+using namespace std::chrono_literals;
+using way = write_pace::way;
+
+class WritePace : public ::testing::Test {
+protected:
+    /// A message for `to`, `gap` after what happened last.
+    way send(write_pace& to, std::chrono::nanoseconds gap)
+    {
+        const way how = to.choose(thread_, now_ += gap);
+        if (how == way::at_once)
+            now_ += 5us; // a write takes so long
+        thread_.wrote(now_);
+        return how;
+    }
+
+    burst thread_;
+    write_pace::time_point now_{1h};
+};
+
+TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
+{
+    write_pace pace(std::make_shared<shared_pace>());
+    EXPECT_FALSE(pace.is_one_of_many());
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(send(pace, 4us), way::at_once);
+}
+
+TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
+{
+    write_pace pace(std::make_shared<shared_pace>());
+    EXPECT_EQ(send(pace, 1ms), way::at_once);
+    EXPECT_EQ(send(pace, 1us), way::at_once);
+    EXPECT_EQ(send(pace, 1us), way::at_once);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+    EXPECT_EQ(send(pace, 4us), way::at_once);
+}
+
+TEST_F(WritePace, batches_what_one_thread_sends_to_several_connections_in_turn)
+{
+    write_pace paces[] = {write_pace(std::make_shared<shared_pace>()),
+                          write_pace(std::make_shared<shared_pace>())};
+    for (int i = 0; i < 3; ++i)
+        EXPECT_EQ(send(paces[i % 2], 1us), way::at_once);
+    for (int i = 0; i < 4; ++i)
+        EXPECT_EQ(send(paces[i % 2], 1us), way::in_batches);
+    thread_.end();
+    EXPECT_EQ(send(paces[0], 1us), way::at_once) << "it was no stream, or has ended";
+}
+
+TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
+{
+    const auto shared = std::make_shared<shared_pace>();
+    write_pace pace(shared);
+    const auto follows = [&](std::chrono::nanoseconds gap) {
+        const bool wanted = pace.wants_batches(thread_, now_ += gap);
+        if (!wanted)
+            thread_.wrote(now_ += 5us);
+        return wanted;
+    };
+    for (int i = 0; i < 10; ++i)
+        EXPECT_FALSE(follows(4us));
+    EXPECT_FALSE(follows(1us));
+    EXPECT_FALSE(follows(1us));
+    EXPECT_TRUE(follows(1us));
+    EXPECT_EQ(send(pace, 1us), way::in_batches) << "so the queue is told as well";
+    thread_.end();
+    EXPECT_FALSE(follows(1us));
+    // Of a socket that sends to many only if it has one connection.
+    shared->fans_out = true;
+    for (const std::size_t connections : {1, 2}) {
+        shared->connections = connections;
+        thread_.end();
+        EXPECT_FALSE(follows(1us));
+        EXPECT_FALSE(follows(1us));
+        EXPECT_EQ(connections == 1, follows(1us));
+    }
+}
+
+TEST_F(WritePace, takes_a_dialogue_for_no_stream)
+{
+    write_pace pace(std::make_shared<shared_pace>());
+    for (int i = 0; i < 10; ++i) {
+        EXPECT_EQ(send(pace, 1us), way::at_once);
+        thread_.end();
+    }
+}
+
+TEST_F(WritePace, counts_from_the_end_of_a_batch)
+{
+    write_pace pace(std::make_shared<shared_pace>());
+    for (int i = 0; i < 3; ++i)
+        send(pace, 1us);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+    thread_.wrote(now_ += 10us);
+    EXPECT_EQ(send(pace, 1us), way::in_batches);
+}
+
+/// A socket that sends each message to a few connections.
+class PublisherToFew : public WritePace {
+protected:
+    PublisherToFew()
+    {
+        shared_->fans_out = true;
+        for (std::size_t i = 0; i < shared_pace::direct_writes; ++i)
+            connections_.emplace_back(shared_);
+    }
+    /// To all of them, asleep all; how each is written to.
+    way publish(std::chrono::nanoseconds gap)
+    {
+        shared_->begin_message_to_few();
+        now_ += gap;
+        const way how = send(connections_.front(), 0us);
+        for (write_pace& connection : connections_)
+            EXPECT_EQ(how, send(connection, 0us)) << "as the first one";
+        shared_->message = shared_pace::extent::unknown;
+        return how;
+    }
+
+    const std::shared_ptr<shared_pace> shared_ = std::make_shared<shared_pace>();
+    std::deque<write_pace> connections_;
+};
+
+TEST_F(PublisherToFew, writes_to_all_at_once_what_comes_now_and_then)
+{
+    for (int i = 0; i < 10; ++i)
+        EXPECT_EQ(way::at_once, publish(4us));
+}
+
+TEST_F(PublisherToFew, batches_messages_not_connections)
+{
+    EXPECT_EQ(way::at_once, publish(1ms));
+    EXPECT_EQ(way::at_once, publish(1us));
+    EXPECT_EQ(way::at_once, publish(1us));
+    EXPECT_EQ(way::in_batches, publish(1us));
+    EXPECT_EQ(way::in_batches, publish(1us));
+    EXPECT_EQ(way::at_once, publish(4us)) << "has paused";
+}
+
+/// A socket that sends each message to more connections than a thread writes to.
+class PublisherPace : public WritePace {
+protected:
+    PublisherPace()
+    {
+        shared_->fans_out = true;
+        for (int i = 0; i < 40; ++i)
+            connections_.emplace_back(shared_);
+    }
+    /// To all of which the first `asleep` are asleep; returns how many are written to at once.
+    int publish(std::chrono::nanoseconds gap, int asleep = 40)
+    {
+        int direct = 0;
+        shared_->begin_message_to_many(connections_.size(), now_ += gap);
+        for (int i = 0; i < asleep; ++i)
+            direct += connections_[static_cast<std::size_t>(i)].choose(thread_, now_ += 5us) ==
+                      way::at_once;
+        shared_->end_message_to_many(now_);
+        return direct;
+    }
+
+    const std::shared_ptr<shared_pace> shared_ = std::make_shared<shared_pace>();
+    std::deque<write_pace> connections_;
+};
+
+TEST_F(PublisherPace, leaves_a_stream_to_the_io_threads)
+{
+    constexpr int all_direct = shared_pace::direct_writes;
+    EXPECT_EQ(publish(1ms), all_direct);
+    EXPECT_EQ(publish(4us), all_direct) << "after a pause";
+    EXPECT_EQ(publish(1us), 0) << "however long it takes to wake all of them";
+    EXPECT_EQ(publish(1us, 10), 0);
+    EXPECT_EQ(publish(100us), 0) << "most of them were busy";
+    EXPECT_EQ(publish(4us), all_direct);
+    EXPECT_EQ(publish(1us), 0);
+    shared_->waited_for_room(now_ += 1ms);
+    EXPECT_EQ(publish(1us), 0) << "that was no pause";
+}
+
+TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
+{
+    const auto shared = std::make_shared<shared_pace>();
+    shared->fans_out = true;
+    write_pace only(shared);
+    send(only, 1ms);
+    for (int i = 0; i < 50; ++i)
+        EXPECT_EQ(send(only, 4us), way::at_once);
+    EXPECT_EQ(send(only, 1us), way::at_once);
+    EXPECT_EQ(send(only, 1us), way::at_once);
+    EXPECT_EQ(send(only, 1us), way::in_batches);
+}
+
+TEST_F(WritePace, is_alone_while_there_is_no_other_connection)
+{
+    const auto shared = std::make_shared<shared_pace>();
+    const write_pace pace(shared);
+    shared->connections = 1;
+    EXPECT_TRUE(pace.is_alone());
+    shared->connections = 2;
+    EXPECT_FALSE(pace.is_alone());
+}
+
+} // namespace
+} // namespace zlink::core

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pipe/fan_out_log.hpp"
+
+#include "engine/codec/zmtp3.hpp"
+
+#include <cstring>
+
+namespace zlink::core {
+namespace {
+
+namespace zmtp3 = engine::zmtp3;
+
+// A peer that reads nothing keeps each chunk it has a message in: not too large.
+constexpr std::size_t chunk_bytes = 16 * 1024;
+
+} // namespace
+
+fan_out_log::entry fan_out_log::add(std::span<const frame> parts) noexcept
+{
+    std::size_t most_bytes = 0;
+    for (const frame& part : parts) {
+        if (part.size >= largest_part_bytes)
+            return {};
+        most_bytes += zmtp3::long_header_bytes + part.size;
+    }
+    if (!chunk_ || chunk_->capacity_bytes - used_bytes_ < most_bytes) {
+        base::buffer* const fresh = base::allocate_buffer(chunk_bytes);
+        if (!fresh || fresh->capacity_bytes < most_bytes) {
+            if (fresh)
+                fresh->drop_reference();
+            return {};
+        }
+        chunk_.reset(fresh);
+        used_bytes_ = 0;
+    }
+    std::byte* const begin = chunk_->data + used_bytes_;
+    std::byte* at = begin;
+    for (const frame& part : parts) {
+        at += zmtp3::encode_header(at, part.flags, part.size);
+        if (part.size) { // memcpy must not see null
+            std::memcpy(at, part.data, part.size);
+            at += part.size;
+        }
+    }
+    const auto bytes = static_cast<std::size_t>(at - begin);
+    used_bytes_ += bytes;
+    return {chunk_.get(), begin, bytes};
+}
+
+} // namespace zlink::core

@@ -1,0 +1,499 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/pipe/pipe.hpp"
+
+#include "core/pace/burst.hpp"
+#include "core/pace/held_news.hpp"
+#include "core/pipe/notices.hpp"
+#include "engine/traffic/conflate.hpp"
+
+#include <cstring>
+
+namespace zlink::core {
+namespace {
+
+namespace zmtp3 = engine::zmtp3;
+
+// From here on a body that must be copied gets memory of its own, which the receiver can keep.
+constexpr std::size_t own_memory_bytes = 8 * 1024;
+// From here on the copy is worth avoiding by writing to an idle connection at once.
+constexpr std::size_t write_through_bytes = 8 * 1024;
+
+// So much may wait for the reader of an inproc pipe before the writer of a large message waits for
+// it: more leaves the caches, less lets one of the two run dry.
+constexpr std::size_t most_backlog_bytes = 384 * 1024;
+
+// From here on a copy costs more than telling the reader and hearing of it.
+constexpr std::size_t lent_bytes = 32 * 1024;
+// The reader still counts the message that it has copied already.
+constexpr std::uint64_t most_waiting_to_lend = 1;
+
+constexpr int most_parts_at_a_glance = 4;
+
+} // namespace
+
+pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
+                   std::shared_ptr<base::mailbox> box)
+    : channels_(std::move(channels)),
+      out_(side_a ? &channels_->a_to_b : &channels_->b_to_a),
+      in_(side_a ? &channels_->b_to_a : &channels_->a_to_b),
+      box_(std::move(box))
+{}
+
+pipe_end::~pipe_end()
+{
+    delete peer_.load(std::memory_order_acquire);
+}
+
+bool pipe_end::notify(std::uint32_t events) noexcept
+{
+    return box_ && box_->post(*this, events, shared_from_this());
+}
+
+void pipe_end::set_peer(std::unique_ptr<peer_info> info) noexcept
+{
+    delete peer_.exchange(info.release(), std::memory_order_acq_rel);
+}
+
+std::unique_ptr<peer_info> pipe_end::take_peer()
+{
+    std::unique_ptr<peer_info> taken(peer_.exchange(nullptr, std::memory_order_acq_rel));
+    if (!taken)
+        return nullptr;
+    if (taken->wants_newest && !out_conflates_) {
+        out_conflates_ = true;
+        out_->flow.set_producer_limit(0);
+    }
+    farewell_.reset();
+    try {
+        if (!taken->farewell.empty())
+            farewell_.reset(new farewell{taken->farewell, taken->marks_notices});
+    } catch (...) { // memory has run out: the news stay
+        peer_info* none = nullptr;
+        if (peer_.compare_exchange_strong(none, taken.get(), std::memory_order_acq_rel))
+            taken.release();
+        throw;
+    }
+    return taken;
+}
+
+// --- writing -----------------------------------------------------------------------------------
+
+// All that the inlined path leaves.
+bool pipe_end::write_any(const frame& part) noexcept
+{
+    if (out_conflates_) [[unlikely]]
+        return write_newest(part);
+    base::byte_queue& queue = out_->queue;
+    if (out_is_plain_ && part.size == 0) [[unlikely]] {
+        in_message_ = part.more();
+        return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
+    }
+    const bool lends =
+        waits_for_reader && part.lendable && part.size >= lent_bytes && !part.more() && !part.owner;
+    if (part.size >= write_through_bytes && !deferred_ && !in_message_ && other_ &&
+        !queue.consumer_asleep()) {
+        if (waits_for_reader)
+            let_reader_catch_up(part.size, lends);
+        else if (!is_inproc)
+            heed(other_->on_backlog());
+    }
+    if (lends && out_->flow.waiting() <= most_waiting_to_lend)
+        return lend(part);
+    if (part.size >= write_through_bytes && !part.owner && try_write_through(part))
+        return true;
+    if (deferred_ && deferred_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
+        flush(); // rather than begin one more packet with the end of this message
+    const std::size_t copied_below = !part.owner                      ? own_memory_bytes
+                                     : is_inproc && part.user_owned() ? small_user_body_bytes
+                                                                      : small_body_bytes;
+    const bool inlined = part.size < copied_below && !(part.owner && keeps_waiting(part));
+    std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
+    if (!at)
+        return give_up_message();
+    const std::size_t header = encode_header(at, part);
+    if (inlined) {
+        if (part.size) // memcpy must not see null
+            std::memcpy(at + header, part.data, part.size);
+        return end_part(header + part.size, part.more());
+    }
+    queue.advance(header);
+    if (!append_shared(part))
+        return give_up_message();
+    deferred_bytes_ += header + part.size;
+    in_message_ = part.more();
+    return in_message_ || commit();
+}
+
+bool pipe_end::put_plain(const std::byte* data, std::size_t size) noexcept
+{
+    std::byte* const at = size ? out_->queue.reserve(size) : nullptr; // no bytes are no message
+    if (!at)
+        return false;
+    std::memcpy(at, data, size);
+    return end_part(size, false);
+}
+
+bool pipe_end::give_up_message() noexcept
+{
+    rollback();
+    in_message_ = false;
+    return false;
+}
+
+// What lies in the queue should still lie in a cache when it is read.
+void pipe_end::let_reader_catch_up(std::size_t bytes, bool lends) noexcept
+{
+    using step = base::stall_wait::step;
+    const base::message_flow& flow = out_->flow;
+    if (flow.waiting() * bytes < most_backlog_bytes)
+        return;
+    std::uint64_t taken = flow.taken();
+    backlog_.wait([&] {
+        const std::uint64_t waiting = flow.waiting();
+        if (lends ? waiting <= most_waiting_to_lend : waiting * bytes < most_backlog_bytes)
+            return step::done;
+        return std::exchange(taken, flow.taken()) != taken ? step::progress : step::nothing;
+    });
+}
+
+// The reader may copy the body while this waits.
+bool pipe_end::lend(const frame& part) noexcept
+{
+    using step = base::stall_wait::step;
+    base::buffer* const block = base::allocate_buffer(part.size);
+    if (!block)
+        return give_up_message();
+    const base::buffer_ref kept(block);
+    base::byte_queue& queue = out_->queue;
+    std::byte* const at = queue.reserve(zmtp3::long_header_bytes);
+    if (!at)
+        return give_up_message();
+    queue.advance(encode_header(at, part));
+    block->hint = const_cast<std::byte*>(part.data);
+    block->lending.offer(part.data, block->data, part.size);
+    block->add_reference();
+    if (!queue.append(block, block->data, part.size)) {
+        block->drop_reference();
+        return give_up_message();
+    }
+    in_message_ = false;
+    commit();
+    if (reader_borrows_)
+        borrower_.wait([&] { return block->lending.answered() ? step::done : step::nothing; });
+    reader_borrows_ = block->lending.settle(part.data, block->data, part.size, block->hint);
+    return true;
+}
+
+// The free function of small user-owned memory tells that the message is on its way, or soon will
+// be. Without a connection it might never be.
+bool pipe_end::keeps_waiting(const frame& part) const noexcept
+{
+    return part.owner->user_owned && part.size != 0 &&
+           out_->stalled.load(std::memory_order_relaxed);
+}
+
+// Returns the size of the header.
+std::size_t pipe_end::encode_header(std::byte* at, const frame& part) const noexcept
+{
+    return out_is_plain_ ? 0 : zmtp3::encode_header(at, part.flags, part.size);
+}
+
+pipe_peer::wake_result pipe_end::on_readable() noexcept
+{
+    if (!held_news::hold(*this))
+        notify(readable);
+    return {};
+}
+
+void pipe_end::tell_readable() noexcept
+{
+    heed(other_ ? other_->on_readable() : wake_result{});
+}
+
+void pipe_end::flush() noexcept
+{
+    heed(other_ ? other_->on_flush() : wake_result{});
+}
+
+void pipe_end::flush_or_look() noexcept
+{
+    if (deferred_bytes_ >= flush_bytes || !other_)
+        return flush();
+    look_at_bytes_ = std::min(deferred_bytes_ + look_bytes, flush_bytes);
+    other_->on_look();
+}
+
+bool pipe_end::flush_for_room() noexcept
+{
+    flush();
+    return out_->flow.has_room();
+}
+
+// Messages of several parts are not supported here: their last part is kept.
+bool pipe_end::write_newest(const frame& part) noexcept
+{
+    if (part.more())
+        return true;
+    base::buffer_ref copy = engine::copy_frame(part.flags, part.bytes());
+    if (!copy)
+        return false;
+    out_->newest.put(std::move(copy));
+    if (out_->queue.wake() && other_)
+        other_->on_readable();
+    return true;
+}
+
+bool pipe_end::append_shared(const frame& part) noexcept
+{
+    base::buffer* owner = part.owner;
+    const std::byte* data = part.data;
+    if (owner) {
+        owner->shared = true;
+        owner->add_reference();
+    } else {
+        owner = base::allocate_buffer(part.size);
+        if (!owner)
+            return false;
+        std::memcpy(owner->data, part.data, part.size);
+        data = owner->data;
+    }
+    if (out_->queue.append(owner, data, part.size))
+        return true;
+    owner->drop_reference();
+    return false;
+}
+
+// True if the frame, or a part of it, has gone to the connection already.
+bool pipe_end::try_write_through(const frame& part) noexcept
+{
+    if (part.more() || !other_ || (deferred_ && part.size < unbatched_bytes))
+        return false;
+    base::byte_queue& queue = out_->queue;
+    // The parts before it, an envelope mostly, go along if they are there in one piece.
+    std::byte header[zmtp3::long_header_bytes];
+    std::byte* first = header;
+    std::size_t first_bytes = 0;
+    if (in_message_) {
+        std::byte* const at = queue.reserve(zmtp3::long_header_bytes);
+        const std::span<const std::byte> parts = queue.uncommitted();
+        if (!at || parts.empty())
+            return false;
+        first = at - parts.size();
+        first_bytes = parts.size();
+    }
+    if (!deferred_ && !queue.consumer_asleep())
+        return false;
+    first_bytes += encode_header(first + first_bytes, part);
+    base::certain_memory for_rest(first_bytes + part.size);
+    if (!for_rest || !queue.prepare_append())
+        return false;
+    const iovec pieces[2] = {{first, first_bytes}, {const_cast<std::byte*>(part.data), part.size}};
+    const auto passed = other_->write_through(pieces);
+    deferred_ |= passed.deferred;
+    if (passed.has_room)
+        notify(writable);
+    const std::size_t sent = passed.bytes;
+    if (sent == 0)
+        return false;
+    in_message_ = false;
+    queue.rollback(); // the bytes stay where they are until something is appended
+    deferred_bytes_ = 0;
+    if (sent == first_bytes + part.size)
+        return true;
+    // The rest follows from a copy.
+    const std::size_t first_left = sent < first_bytes ? first_bytes - sent : 0;
+    const std::size_t body_sent = sent > first_bytes ? sent - first_bytes : 0;
+    const std::size_t rest = part.size - body_sent;
+    base::buffer* const copy = for_rest.allocate(first_left + rest);
+    std::memcpy(copy->data, first + first_bytes - first_left, first_left);
+    std::memcpy(copy->data + first_left, part.data + body_sent, rest);
+    queue.append(copy, copy->data, first_left + rest, true);
+    commit();
+    deferred_bytes_ = first_left + rest; // later, as it was not to be written at once
+    return true;
+}
+
+// --- reading -----------------------------------------------------------------------------------
+
+bool pipe_end::peek(frame& part) noexcept
+{
+    base::byte_queue& queue = in_->queue;
+    if (in_conflates_) [[unlikely]]
+        return peek_newest(part);
+    if (peeked_) {
+        if (newest_) [[unlikely]]
+            part = part_;
+        else
+            give_part(part);
+        return true;
+    }
+    if (pace_ && queue.read_begin() == queue.read_end() && pace_->wants_break(in_->flow.taken()))
+        base::reading_pace::take_breaks([&] { return queue.load(); });
+    while (!queue.load()) {
+        if (in_->newest.filled())
+            return peek_newest(part);
+        tell_taken(in_->flow.report());
+        if (queue.sleep() && !(in_->newest.filled() && queue.wake()))
+            return false;
+    }
+    const std::byte* const at = queue.read_begin();
+    zmtp3::frame_header header;
+    zmtp3::decode_header(at, static_cast<std::size_t>(queue.read_end() - at), header);
+    part_header_bytes_ = header.header_bytes;
+    part_bytes_ = header.body_bytes;
+    part_flags_ = part_flags(header.flags);
+    part_more_ = (header.flags & zmtp3::flag_more) != 0;
+    part_apart_ = part_bytes_ != 0 && at + part_header_bytes_ == queue.read_end();
+    if (part_apart_) {
+        queue.consume(part_header_bytes_);
+        part_header_bytes_ = 0;
+        queue.load();
+    }
+    if (!is_inproc && has_more_messages())
+        burst::expect_more_of_this_thread();
+    peeked_ = true;
+    give_part(part);
+    return true;
+}
+
+// Behind the message of the part that was found, as far as that can be seen at a glance.
+bool pipe_end::has_more_messages() const noexcept
+{
+    const std::byte* at = in_->queue.read_begin() + part_header_bytes_ + part_bytes_;
+    const std::byte* const end = in_->queue.read_end();
+    bool more = part_more_;
+    for (int parts = 0; more && parts < most_parts_at_a_glance; ++parts) {
+        zmtp3::frame_header header;
+        if (!zmtp3::decode_header(at, static_cast<std::size_t>(end - at), header) ||
+            header.body_bytes >= static_cast<std::size_t>(end - at) - header.header_bytes)
+            return false;
+        at += header.header_bytes + header.body_bytes;
+        more = (header.flags & zmtp3::flag_more) != 0;
+    }
+    return !more && at < end;
+}
+
+// The part that was found in the queue. Field by field: a frame kept as a whole would be loaded in
+// one piece just after it was stored in several.
+void pipe_end::give_part(frame& part) const noexcept
+{
+    part.data = in_->queue.read_begin() + part_header_bytes_;
+    part.size = part_bytes_;
+    part.owner = part_apart_ ? in_->queue.head().owner : nullptr;
+    part.flags = part_flags_;
+}
+
+void pipe_end::pop() noexcept
+{
+    if (!peeked_)
+        return;
+    peeked_ = false;
+    if (std::exchange(part_apart_, false)) {
+        if (newest_) [[unlikely]]
+            return newest_.reset();
+        in_->queue.consume_body();
+    } else {
+        in_->queue.consume(part_header_bytes_ + part_bytes_);
+    }
+    if (!part_more_)
+        tell_taken(in_->flow.add_taken(1));
+}
+
+bool pipe_end::peek_newest(frame& part) noexcept
+{
+    while (!take_newest()) {
+        tell_taken(in_->flow.report());
+        if (in_->queue.sleep() && !(in_->newest.filled() && in_->queue.wake()))
+            return false;
+    }
+    part = part_;
+    return true;
+}
+
+// Makes the newest message there is the part that is peeked.
+bool pipe_end::take_newest() noexcept
+{
+    base::buffer_ref newest = in_->newest.take();
+    // What the peer wrote before it knew of the conflation is older than what the slot has given.
+    engine::newest_frame queued = engine::take_newest(in_->queue);
+    if (queued.messages)
+        tell_taken(in_->flow.add_taken(queued.messages));
+    if (!newest)
+        newest = std::move(queued.copy);
+    if (!newest)
+        return peeked_;
+    newest_ = std::move(newest);
+    const engine::copied_frame copied = engine::view_frame(*newest_.get());
+    part_.flags = copied.flags & (zmtp3::flag_more | zmtp3::flag_command);
+    part_.data = copied.body.data();
+    part_.size = copied.body.size();
+    part_.owner = newest_.get();
+    part_more_ = false;
+    part_apart_ = true;
+    return peeked_ = true;
+}
+
+bool pipe_end::skip_message(std::size_t& most_parts) noexcept
+{
+    if (newest_) { // a newer one, if there is, is not part of it
+        pop();
+        return true;
+    }
+    frame part;
+    for (bool more = true; more && peek(part); --most_parts) {
+        if (most_parts == 0)
+            return false;
+        more = part.more();
+        pop();
+    }
+    return true;
+}
+
+void pipe_end::say_farewell() noexcept
+{
+    if (farewell_)
+        write(notice_frame(farewell_->is_marked, farewell_->text));
+}
+
+bool pipe_end::leave() noexcept
+{
+    give_up_message();
+    if (!other_ || other_gone_)
+        return false;
+    say_farewell();
+    other_->on_left();
+    last_words_follow = true;
+    mark_other_closed();
+    return true;
+}
+
+void pipe_end::hang_up(int linger_ms) noexcept
+{
+    give_up_message();
+    if (other_ && !other_gone_) {
+        if (refused.load(std::memory_order_relaxed)) {
+            other_->on_refused();
+        } else {
+            say_farewell();
+            other_->on_closed(linger_ms);
+        }
+    }
+    other_.reset();
+    mark_other_gone();
+}
+
+bool pipe_end::close(int linger_ms) noexcept
+{
+    if (closed_)
+        return false;
+    closed_ = true;
+    hang_up(linger_ms);
+    return true;
+}
+
+void pipe_end::on_closed(int) noexcept
+{
+    notify(closed);
+}
+
+} // namespace zlink::core

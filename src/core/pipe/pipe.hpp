@@ -1,0 +1,512 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/memory/short_bytes.hpp"
+#include "base/pace/reading_pace.hpp"
+#include "base/pace/stall_wait.hpp"
+#include "base/queue/flow.hpp"
+#include "base/queue/line_allocator.hpp"
+#include "base/wait/mailbox.hpp"
+#include "core/pipe/fan_out_log.hpp"
+#include "core/pipe/frame.hpp"
+#include "core/pipe/metadata.hpp"
+#include "core/pipe/peer_info.hpp"
+#include "core/pipe/shared_text.hpp"
+#include "engine/traffic/decoder.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <sys/uio.h>
+#include <utility>
+
+namespace zlink::core {
+
+/// The two directions of a pipe between a socket and one peer.
+struct channel_pair {
+    base::channel a_to_b;
+    base::channel b_to_a;
+};
+
+/// What one end of a pipe has to tell the other. Called in the thread of the caller's end.
+class pipe_peer {
+public:
+    struct wake_result {
+        bool deferred = false;    ///< the caller shall batch: call on_flush() when a batch is full
+        bool handed_over = false; ///< others write it; the caller may call on_flush() for room
+        bool has_room = false;    ///< the caller waits for room, and there is some now
+        /// Deferred, and there are others: call on_look() when more has come together.
+        bool is_looked_after = false;
+    };
+
+    virtual ~pipe_peer() = default;
+    /// Messages were committed, and the other end slept: it must see to them now.
+    virtual wake_result on_readable() noexcept = 0;
+    /// A batch is full, or there is no room for more.
+    virtual wake_result on_flush() noexcept { return {}; }
+    /// A batch grows: is it time to write this one and others?
+    virtual void on_look() noexcept {}
+    /// A large message is going to be committed while others see to what was committed before.
+    virtual wake_result on_backlog() noexcept { return {}; }
+    /// What is there is all for now: the caller is going to sleep.
+    virtual wake_result on_pause() noexcept { return {}; }
+    /// Messages were taken, and the other end waits for room.
+    virtual void on_writable() noexcept = 0;
+
+    // A thread that waits for input may read by itself: it asks, is told by pipe_end::lent, and may
+    // then call read_lent() until that says no more.
+
+    struct lent_read {
+        bool lent = false;   ///< the caller may call again
+        bool got = false;    ///< there is something new in the queue
+        bool moved = false;  ///< something was read, if only a part of a message
+        int descriptor = -1; ///< becomes readable when there is more to read
+        /// A body is on its way into the memory given: withdraw_memory() before that is used
+        /// otherwise.
+        bool outside = false;
+        engine::decoder::outside_body body; ///< has come there as a whole
+        bool in_stream = false; ///< who waits for more had better sleep than look: see stream_wait
+    };
+    /// The caller waits for input now and again, and would rather read by itself.
+    virtual void ask_for_reading() noexcept {}
+    /// Reads what is there into the queue, but the first large body into `memory` if it fits there:
+    /// see engine::decoder::offer_memory().
+    virtual lent_read read_lent(std::span<std::byte> /*memory*/) noexcept { return {}; }
+    /// The memory given with read_lent() is wanted for something else.
+    virtual void withdraw_memory() noexcept {}
+    /// The caller will not read by itself any longer.
+    virtual void return_reading() noexcept {}
+    /// Nothing more is written: when all is sent the peer shall go, which is told by `closed`. What
+    /// it has sent can still be read.
+    virtual void on_output_ended() noexcept {}
+    /// Nothing more is written, as the connection is no longer wanted. What has come by now is
+    /// still read; `closed` follows.
+    virtual void on_left() noexcept {}
+    /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
+    /// ever).
+    virtual void on_closed(int linger_ms) noexcept = 0;
+    /// The same, as the peer is not wanted now: nothing is sent any more, and it may be tried
+    /// again.
+    virtual void on_refused() noexcept { on_closed(0); }
+    struct passed_by {
+        std::size_t bytes = 0; ///< taken, of both pieces together
+        bool deferred = false; ///< as in wake_result, from now on
+        bool has_room = false; ///< the same
+    };
+    /// Tries to send one whole message past the queue, which is idle or the caller's to flush: what
+    /// comes before its last body, and that, from the caller's memory. What was not taken has to be
+    /// appended and committed; nothing is taken if it had better go in a batch.
+    virtual passed_by write_through(const iovec (&)[2]) noexcept { return {}; }
+    /// From here on a body is written by itself in a stream as well: copying it to a batch would
+    /// cost more than the write that it spares.
+    static constexpr std::size_t unbatched_bytes = 32 * 1024;
+};
+
+/// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
+/// Thread safety: the socket's thread only, but for the pipe_peer functions and set_peer().
+class pipe_end final : public base::mail,
+                       public pipe_peer,
+                       public std::enable_shared_from_this<pipe_end> {
+public:
+    /// News for the owning socket, as mail event bits. Handled in this order.
+    enum event : std::uint32_t {
+        attached = 1,   ///< a new pipe for the socket
+        identified = 2, ///< take_peer() has what the peer announced
+        readable = 4,
+        writable = 8,
+        closed = 16,  ///< the other end is gone; what it sent can still be read
+        lent = 32,    ///< this end may read by itself, see pipe_peer::read_lent()
+        leaving = 64, ///< the other end is going: a message that says so follows, and `closed`
+    };
+
+    /// `side_a`: this end writes a_to_b. `box` may be null until the socket is known (inproc).
+    pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
+             std::shared_ptr<base::mailbox> box);
+    ~pipe_end() override;
+
+    void set_mailbox(std::shared_ptr<base::mailbox> box) { box_ = std::move(box); }
+    void set_other_end(std::shared_ptr<pipe_peer> other) { other_ = std::move(other); }
+    /// Of which direction only the newest message is kept: what is written, what is read. Before
+    /// the first message.
+    void set_conflation(bool out, bool in) noexcept
+    {
+        out_conflates_ = out;
+        in_conflates_ = in;
+    }
+    /// Who writes what is read here is another thread of the application: reading is paced by it.
+    void pace_reading() { pace_ = std::make_unique<base::reading_pace>(); }
+    /// What is written are plain bytes: messages without frame headers, whose borders nobody needs.
+    /// Before the first message.
+    void write_plain_bytes() noexcept { out_is_plain_ = true; }
+    void set_limits(int out_messages, int in_messages) noexcept
+    {
+        out_->flow.set_producer_limit(out_conflates_ ? 0 : out_messages);
+        in_->flow.set_consumer_limit(in_messages);
+        if (is_inproc)
+            for (base::channel* const channel : {out_, in_})
+                channel->queue.rotate_chunks(channel->flow.limit());
+    }
+    const std::shared_ptr<channel_pair>& channels() const noexcept { return channels_; }
+    /// Tells the socket; false if the socket is gone.
+    bool notify(std::uint32_t events) noexcept;
+    /// The same: there is something to read.
+    void tell_news() noexcept { notify(readable); }
+
+    // --- what the handshake found; any thread
+    void set_peer(peer_info info) { set_peer(std::make_unique<peer_info>(std::move(info))); }
+    void set_peer(std::unique_ptr<peer_info> info) noexcept;
+    /// What was set last; null if that was taken already.
+    std::unique_ptr<peer_info> take_peer();
+
+    // --- writing
+    /// May a new message be written? If not, a `writable` event will follow.
+    bool can_write() noexcept
+    {
+        return has_room() || (!other_closed_ && out_->flow.has_room_or_wait());
+    }
+    /// The same, without asking for an event.
+    bool has_room() noexcept
+    {
+        return !other_closed_ &&
+               (out_->flow.has_room() || ((deferred_ || handed_over_) && flush_for_room()));
+    }
+    /// The same as far as it is known already.
+    bool has_room_at_hand() const noexcept
+    {
+        return !other_closed_ && out_->flow.has_room_at_hand();
+    }
+    /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
+    /// False if memory is exhausted: the message is taken back.
+    bool write(const frame& part) noexcept
+    {
+        if (part.size < small_body_bytes && !part.user_owned() && !writes_otherwise()) [[likely]]
+            return write_small(part.data, part.size, part.flags);
+        return write_any(part);
+    }
+    /// can_write() and write() in one, for a small message of one part with nothing in its way.
+    /// False if there may be, or memory is exhausted: nothing has happened.
+    bool put(const std::byte* data, std::size_t size) noexcept
+    {
+        return has_room_at_hand() && put_last(data, size);
+    }
+    /// The same for any part, with `more` to follow or not, of a message for which there was room.
+    bool put_part(const std::byte* data, std::size_t size, bool more) noexcept
+    {
+        if (size >= small_body_bytes)
+            return false;
+        if (writes_otherwise())
+            return !out_conflates_ && !more && put_plain(data, size);
+        return try_to_write_small(data, size, more ? engine::zmtp3::flag_more : std::uint8_t{0});
+    }
+    bool put_last(const std::byte* data, std::size_t size) noexcept
+    {
+        return put_part(data, size, false);
+    }
+    /// Writes a whole message that lies in a log already.
+    bool write_logged(const fan_out_log::entry& message) noexcept
+    {
+        if (!out_->queue.append_shared(message.chunk, message.at, message.bytes))
+            return false;
+        deferred_bytes_ += message.bytes;
+        return commit();
+    }
+    /// Must each message be written on its own?
+    bool replaces_messages() const noexcept { return out_conflates_; }
+    /// Sees to it that what was written is on its way: the thread is going to sleep.
+    void flush_before_sleep() noexcept
+    {
+        if (deferred_ && other_)
+            heed(other_->on_pause());
+    }
+    /// Takes back the parts of an unfinished message.
+    void rollback() noexcept { out_->queue.rollback(); }
+
+    /// Nothing more is going to be written, see pipe_peer::on_output_ended().
+    void end_output() noexcept
+    {
+        if (other_)
+            other_->on_output_ended();
+    }
+
+    // --- reading
+    /// The next part, if a whole message is there; if not, a `readable` event will follow. While
+    /// the part is not popped the answer stays the same, unless the pipe conflates and a newer
+    /// message has come.
+    bool peek(frame& part) noexcept;
+    /// peek() and pop() in one, for parts of `most` bytes at most that lie there in one piece: they
+    /// stay valid until the next call for this pipe. Nothing if there is none, or one of another
+    /// kind: peek() tells.
+    taken_part take(std::size_t most) noexcept { return take_if(most, true); }
+    /// The same for a part that ends a message; nothing if it is another one.
+    taken_part take_last(std::size_t most) noexcept { return take_if(most, false); }
+    /// Would take() give something, if it is short enough?
+    bool can_take() const noexcept
+    {
+        return !reads_otherwise() && in_->queue.read_begin() != in_->queue.read_end();
+    }
+    /// Moves past the part peek() has given.
+    void pop() noexcept;
+    /// Drops the rest of a message of which a part was read.
+    void skip_message() noexcept
+    {
+        std::size_t all = SIZE_MAX;
+        skip_message(all);
+    }
+    /// The same for `most_parts` parts at most, and counts them down. False if that was not enough.
+    bool skip_message(std::size_t& most_parts) noexcept;
+
+    // --- reading the connection in the socket's thread, see pipe_peer::ask_for_reading() and
+    // others
+    void ask_to_read() noexcept
+    {
+        if (other_)
+            other_->ask_for_reading();
+    }
+    lent_read read_connection(std::span<std::byte> memory = {}) noexcept
+    {
+        return other_ ? other_->read_lent(memory) : lent_read{};
+    }
+    void take_memory_back() noexcept
+    {
+        if (other_)
+            other_->withdraw_memory();
+    }
+    void stop_reading() noexcept
+    {
+        if (other_)
+            other_->return_reading();
+    }
+
+    /// Nothing more is to be written: the other end is gone, or is to go once all is read.
+    void mark_other_closed() noexcept { other_closed_ = true; }
+    /// The other end is gone (the event was handled): it need not be told of anything.
+    void mark_other_gone() noexcept { other_closed_ = other_gone_ = true; }
+    bool other_closed() const noexcept { return other_closed_; }
+    /// The connection is going to be closed by who has made it: nothing more is written, and what
+    /// has come is read until `closed`, see pipe_peer::on_left(). False if the other end is gone
+    /// already: nothing follows.
+    bool leave() noexcept;
+    /// Ends the peer's side, as close() does, but what it has sent can still be read.
+    void hang_up(int linger_ms) noexcept;
+    /// Gives this end up; returns whether it was not given up before.
+    bool close(int linger_ms) noexcept;
+    bool closed_here() const noexcept { return closed_; }
+    bool belongs_to(const pipe_peer& other) const noexcept { return other_.get() == &other; }
+
+    const metadata_ref& properties() const noexcept { return properties_.get(); }
+    /// For a message: a reference the caller owns, or null.
+    const metadata* share_properties() const noexcept { return properties_.share(); }
+    void set_properties(metadata_ref properties)
+    {
+        properties_ = metadata_stock(std::move(properties));
+    }
+
+    /// Messages written that the other end has not taken; messages there to be read. As a look from
+    /// the side: both move meanwhile.
+    std::uint64_t outbound_messages() const noexcept { return out_->flow.waiting(); }
+    std::uint64_t inbound_messages() const noexcept { return in_->flow.waiting(); }
+    /// Messages that have come through this pipe, about now, and those of them that were read.
+    std::uint64_t messages_come() const noexcept { return in_->flow.sent(); }
+    std::uint64_t messages_read() const noexcept { return in_->flow.taken(); }
+    /// Has the other end still to read what was written?
+    bool has_unread_output() const noexcept
+    {
+        return out_->flow.waiting() != 0 || out_->newest.filled();
+    }
+
+    /// Is this the routing id of the peer?
+    bool is_named(std::string_view id) const noexcept
+    {
+        return id.size() == routing_id.size() &&
+               base::same_bytes(id.data(), routing_id.data(), id.size());
+    }
+
+    // --- for the pattern that owns the pipe
+    std::string routing_id;      ///< the peer's, as far as it is known
+    std::uint32_t number = 0;    ///< small number within the socket
+    std::uint32_t peer_id = 0;   ///< routing id of the peer, with SERVER and PEER
+    std::size_t in_index = 0;    ///< position in the fair queue
+    std::size_t out_index = 0;   ///< position in the load balancer or fan-out
+    bool connected_side = false; ///< made by zmq_connect, or by a connection that this made
+    bool made_by_call = false;   ///< within zmq_connect
+    bool is_inproc = false;
+    bool last_words_follow = false; ///< between `leaving` and `closed`
+    bool dropped = false;           ///< the socket is to close it
+    /// The peer is not wanted now: close() says so, see pipe_peer::on_refused(). Read by any
+    /// thread.
+    std::atomic<bool> refused{false};
+    bool waits_for_reader = false;   ///< inproc: no other pipe waits meanwhile
+    shared_text endpoint;            ///< as given to connect; of an accepted connection as bound
+    std::string far_end;             ///< of an accepted connection: the endpoint of the peer
+    bool output_ends = false;        ///< of a STREAM: nothing more is sent
+    std::uint64_t last_messages = 0; ///< it gives so many more and then none; 0 = no end is near
+    bool takes_all_groups = false;   ///< of a RADIO: the peer joins none and is sent every message
+    /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
+    /// connection is told all of them. Set under the lock of the subscriptions.
+    std::atomic<bool> linked{false};
+
+    // pipe_peer
+    wake_result on_readable() noexcept override;
+    void on_writable() noexcept override { notify(writable); }
+    void on_closed(int linger_ms) noexcept override;
+
+    /// From here on a body that may be shared is referred to rather than copied.
+    static constexpr std::size_t small_body_bytes = 4 * 1024;
+    /// The same over inproc, if it is memory of the application. Receivers count on that: it may be
+    /// shared with others who are to see what they write. By rate alone 2 KiB would do.
+    static constexpr std::size_t small_user_body_bytes = 1024;
+
+private:
+    // What the loopback interface carries in one packet.
+    static constexpr std::size_t packet_bytes = 65'483;
+    // A batch of the sending thread: with a small message more it still fits in a packet.
+    static constexpr std::size_t flush_bytes = 62 * 1024;
+    // Of one batch of several: so much more, and it is time to look at the clock.
+    static constexpr std::size_t look_bytes = 4 * 1024;
+
+    static std::uint8_t part_flags(std::uint8_t header_flags) noexcept
+    {
+        return header_flags & (engine::zmtp3::flag_more | engine::zmtp3::flag_command);
+    }
+    bool writes_otherwise() const noexcept { return out_conflates_ | out_is_plain_; }
+    bool reads_otherwise() const noexcept { return in_conflates_ | part_apart_; }
+    taken_part take_if(std::size_t most, bool with_more) noexcept
+    {
+        base::byte_queue& queue = in_->queue;
+        const std::byte* const at = queue.read_begin();
+        const auto available = static_cast<std::size_t>(queue.read_end() - at);
+        engine::zmtp3::frame_header header;
+        if (reads_otherwise() || !engine::zmtp3::decode_header(at, available, header) ||
+            header.body_bytes > std::min(available - header.header_bytes, most))
+            return {};
+        const bool more = (header.flags & engine::zmtp3::flag_more) != 0;
+        if (more && !with_more)
+            return {};
+        peeked_ = false;
+        queue.consume(header.header_bytes + header.body_bytes);
+        if (!more && in_->flow.add_taken(1)) [[unlikely]]
+            tell_taken(true);
+        return {at + header.header_bytes, header.body_bytes, more};
+    }
+    bool write_any(const frame& part) noexcept;
+    bool write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
+    {
+        return try_to_write_small(data, size, flags) || give_up_message();
+    }
+    bool try_to_write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
+    {
+        std::byte* const at = out_->queue.reserve(engine::zmtp3::long_header_bytes + size);
+        if (!at) [[unlikely]]
+            return false;
+        const std::size_t header_bytes = engine::zmtp3::encode_header(at, flags, size);
+        if (size) // memcpy must not see null
+            std::memcpy(at + header_bytes, data, size);
+        return end_part(header_bytes + size, (flags & engine::zmtp3::flag_more) != 0);
+    }
+    bool put_plain(const std::byte* data, std::size_t size) noexcept;
+    bool give_up_message() noexcept;
+    // Ends a part of which `bytes` bytes were written at the reserved place.
+    bool end_part(std::size_t bytes, bool more) noexcept
+    {
+        out_->queue.advance(bytes);
+        deferred_bytes_ += bytes;
+        in_message_ = more;
+        return more || commit();
+    }
+    std::size_t encode_header(std::byte* at, const frame& part) const noexcept;
+    bool append_shared(const frame& part) noexcept;
+    bool keeps_waiting(const frame& part) const noexcept;
+    void let_reader_catch_up(std::size_t bytes, bool lends) noexcept;
+    bool lend(const frame& part) noexcept;
+    bool try_write_through(const frame& part) noexcept;
+    bool commit() noexcept
+    {
+        out_->flow.add_sent(1);
+        if (deferred_ ? out_->queue.commit_on_duty(1) : out_->queue.commit(1)) [[unlikely]]
+            tell_readable();
+        else if (deferred_ && deferred_bytes_ >= look_at_bytes_) [[unlikely]]
+            flush_or_look();
+        return true;
+    }
+    void tell_readable() noexcept;
+    void flush() noexcept;
+    void flush_or_look() noexcept;
+    void say_farewell() noexcept;
+    void heed(wake_result result) noexcept
+    {
+        deferred_bytes_ = 0;
+        look_at_bytes_ = result.is_looked_after ? look_bytes : flush_bytes;
+        deferred_ = result.deferred;
+        handed_over_ = result.handed_over;
+        if (result.has_room)
+            notify(writable);
+    }
+    bool flush_for_room() noexcept;
+    bool has_more_messages() const noexcept;
+    void give_part(frame& part) const noexcept;
+    bool write_newest(const frame& part) noexcept;
+    bool peek_newest(frame& part) noexcept;
+    bool take_newest() noexcept;
+    void tell_taken(bool wake) noexcept
+    {
+        if (wake && other_)
+            other_->on_writable();
+    }
+
+    const std::shared_ptr<channel_pair> channels_;
+    base::channel* const out_;
+    base::channel* const in_;
+    std::shared_ptr<pipe_peer> other_;
+    std::shared_ptr<base::mailbox> box_;
+    metadata_stock properties_;
+    base::stall_wait backlog_;
+    /// Apart from the other: that the reader does not come for one body is no reason not to wait
+    /// until it has caught up.
+    base::stall_wait borrower_{std::chrono::microseconds(100)};
+    bool reader_borrows_ = false; ///< it has taken what was lent to it last
+    bool deferred_ = false;       ///< this end has to flush what it commits, see wake_result
+    bool handed_over_ = false;    ///< another thread writes it, see wake_result
+    std::size_t deferred_bytes_ = 0;
+    std::size_t look_at_bytes_ = flush_bytes; ///< see flush_or_look()
+    bool in_message_ = false;                 ///< a part with flag_more was written last
+    bool other_closed_ = false;
+    bool other_gone_ = false;
+    bool closed_ = false;
+    struct farewell {
+        std::string text;
+        bool is_marked;
+    };
+    std::unique_ptr<farewell> farewell_; ///< the last message to the other end
+    bool out_is_plain_ = false;
+    bool out_conflates_ = false;
+    bool in_conflates_ = false;
+
+    // the part last peeked
+    std::size_t part_header_bytes_ = 0;
+    std::size_t part_bytes_ = 0;
+    std::uint8_t part_flags_ = 0;
+    bool part_apart_ = false; ///< and not in the queue, or no header stands before it
+    bool part_more_ = false;
+    bool peeked_ = false;
+    base::buffer_ref newest_; ///< what the part lies in, if it comes from the slot
+    frame part_;              ///< then
+
+    std::atomic<peer_info*> peer_{nullptr}; ///< until the socket has taken it
+
+    std::unique_ptr<base::reading_pace> pace_; ///< if the writer is a thread of the application
+};
+
+/// A pipe end as pipe_end() makes it. The other end posts it as mail, which counts a reference:
+/// where that lies must not be left to chance.
+inline std::shared_ptr<pipe_end> make_pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
+                                               std::shared_ptr<base::mailbox> box)
+{
+    return std::allocate_shared<pipe_end>(base::line_allocator<pipe_end>(), std::move(channels),
+                                          side_a, std::move(box));
+}
+
+} // namespace zlink::core

@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/pace/patience.hpp"
+#include "base/sync/asymmetric_fence.hpp"
+#include "base/wait/alarm_reserve.hpp"
+#include "base/wait/descriptor_wakeup.hpp"
+#include "base/wait/mailbox.hpp"
+#include "core/connection/datagram_session.hpp"
+#include "core/connection/inproc.hpp"
+#include "core/connection/listener.hpp"
+#include "core/connection/session.hpp"
+#include "core/socket/pattern.hpp"
+#include "core/socket/socket_gate.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace zlink::core {
+
+class socket_services;
+class socket;
+
+/// While it exists a call waits for a socket that belongs to its thread: if another thread closes
+/// the socket meanwhile, the wait ends with ENOTSOCK, and the socket ends with the last mark.
+/// Nothing for a socket with a gate, or null.
+class wait_mark {
+public:
+    explicit wait_mark(socket* waited_for) noexcept;
+    ~wait_mark();
+    wait_mark(wait_mark&& other) noexcept : socket_(std::exchange(other.socket_, nullptr)) {}
+    wait_mark& operator=(wait_mark&&) = delete;
+
+private:
+    socket* socket_;
+};
+
+/// A socket as its user thread sees it: blocking, time-outs, endpoints, options. What is sent where
+/// is its pattern's business.
+///
+/// Thread safety: one thread at a time (with a full fence in between), except interrupt() and
+/// leave_to_waiting(). Sockets of thread-safe types are used in turns of their gate, except
+/// interrupt(), gate() and poll_events().
+/// Errors: functions return 0 or an errno value (ETERM once the context is being terminated).
+class socket final : public pattern_host {
+public:
+    /// `defaults`: of any socket, or shared_options() of a new one of this type.
+    socket(socket_services& owner, const pattern_row& row,
+           std::shared_ptr<const socket_options> defaults, std::shared_ptr<void> context_hold);
+    ~socket() override;
+
+    int send(const frame& part, bool dont_wait)
+    {
+        if (box_->interrupted()) [[unlikely]]
+            return term_error();
+        if (box_->has_mail()) [[unlikely]]
+            process_mail();
+        const int result = pattern_->send(part);
+        if (result == 0 || result != would_block) [[likely]]
+            return after_operation(result);
+        return wait_to_send(part, dont_wait);
+    }
+    /// send() in short, see pattern::put().
+    bool put(const std::byte* data, std::size_t size, bool more) noexcept
+    {
+        if (box_->has_mail()) [[unlikely]]
+            return false;
+        if (shortcuts_.target) {
+            if (shortcuts_.addressed)
+                return put_addressed(data, size, more);
+            if (!more)
+                return shortcuts_.target->put(data, size);
+        }
+        return put_by_pattern(data, size, more);
+    }
+    /// send() to a group, as far as the type has groups.
+    int send_to_group(std::string_view group, const frame& part, bool dont_wait);
+    /// Gives the next part, valid until received().
+    int receive(frame& part, bool dont_wait)
+    {
+        const int result = receive_lent(part, dont_wait);
+        if (result == 0)
+            part.await_body();
+        return result;
+    }
+    /// The same, for who does nothing with the body but copy_out().
+    int receive_lent(frame& part, bool dont_wait)
+    {
+        if (box_->interrupted()) [[unlikely]]
+            return term_error();
+        if (box_->has_mail()) [[unlikely]]
+            process_mail();
+        const int result = pattern_->receive(part);
+        if (result != would_block) [[likely]] {
+            if (result == 0)
+                more_ = part.more();
+            return after_operation(result);
+        }
+        return wait_to_receive(part, dont_wait);
+    }
+    /// receive(), a copy of the part's first `memory.size()` bytes, and received(). Tells the size
+    /// of the part, which may be larger. `memory` may be written to also if nothing is received.
+    int receive_to(std::span<std::byte> memory, std::size_t& size, bool dont_wait);
+    /// receive() and received() in short, of a part of `most` bytes at most: valid until any other
+    /// call. Nothing if it takes more than a look: receive() tells.
+    taken_part take(std::size_t most) noexcept
+    {
+        if (box_->has_mail()) [[unlikely]]
+            return {};
+        if (shortcuts_.source) {
+            if (shortcuts_.addressed)
+                return take_addressed(most);
+            if (const taken_part part = shortcuts_.source->take_last(most)) [[likely]]
+                return note_taken(part);
+        }
+        return take_by_pattern(most);
+    }
+    void received()
+    {
+        pattern_->received();
+        ++received_;
+        after_operation(0);
+    }
+    /// Properties of the peer the part given last came from, with a reference that the caller owns;
+    /// may be null.
+    const metadata* share_source_metadata() const noexcept
+    {
+        return shortcuts_.source ? shortcuts_.source->share_properties()
+                                 : pattern_->share_source_metadata();
+    }
+    /// By which it can be sent to, as far as the type numbers its peers: else 0.
+    std::uint32_t source_id() const noexcept
+    {
+        const pipe_end* const pipe = pattern_->source();
+        return pipe ? pipe->peer_id : 0;
+    }
+    /// The group of the part given last; empty if it has none.
+    std::string_view source_group() const noexcept { return pattern_->source_group(); }
+
+    int bind(std::string_view endpoint);
+    int connect(std::string_view endpoint);
+    int unbind(std::string_view endpoint);
+    int disconnect(std::string_view endpoint);
+    /// connect(), and tells by which routing id the peer can be sent to.
+    int connect_peer(std::string_view endpoint, std::uint32_t& routing_id);
+    int disconnect_peer(std::uint32_t routing_id);
+    int join(std::string_view group);
+    int leave(std::string_view group);
+
+    int set_option(int id, const void* value, std::size_t bytes);
+    int get_option(int id, void* value, std::size_t* bytes);
+
+    /// Has the context been terminated? Every operation answers ETERM then.
+    bool is_interrupted() const noexcept { return box_->interrupted(); }
+    event_sink& events_of_connections() const noexcept { return link_->events; }
+    socket_services& services() const noexcept { return context_; }
+    /// Tells the monitor the queue lengths of each pipe. 0, EINVAL (not monitored with
+    /// ZMQ_EVENT_PIPES_STATS), or EAGAIN (no pipes).
+    int report_pipes();
+
+    /// ZMQ_POLLIN and ZMQ_POLLOUT as they are now. 0 or errno.
+    int events(int& out);
+    /// Changes with every piece of mail that is looked at, and with input that is read here. Any
+    /// call may look at it, and learn more than it was asked for: who has found nothing to do must
+    /// not sleep if this has changed since.
+    std::uint32_t mail_seen() const noexcept { return mail_seen_; }
+    /// For who waits for several sockets: this one's part in deciding how.
+    base::patience& polling_patience() noexcept { return polling_patience_; }
+    /// Parts of messages since this was last asked.
+    unsigned take_received() noexcept { return std::exchange(received_, 0); }
+    /// Do the connections that this thread reads by itself bring a stream? As of the last look.
+    bool in_stream() const noexcept { return in_stream_; }
+    /// The thread has found nothing and waits for input of this and other sockets. Adds what it has
+    /// to wait for as well, the connections that it reads by itself; if that would be more than
+    /// `most`, the I/O threads read again, and it is false: look again. Only for a socket without a
+    /// gate.
+    bool prepare_to_poll(std::vector<int>& descriptors, std::size_t most);
+    /// The thread waits in a way that leaves the reading to the I/O threads. True if it did not
+    /// before: look again.
+    bool leave_reading();
+    /// Reads the connections that this thread reads by itself.
+    base::glance read_lent();
+    /// To be called before a sleep: an answer cannot come while the question waits for company.
+    void flush() noexcept;
+    /// Calls that do not wait write no batches from now on: the caller sees to them, with flush()
+    /// and burst::end_of_this_thread().
+    void leave_batches_to_caller(bool leave) noexcept { leaves_batches_ = leave; }
+    /// See pattern::peer_events. 0 or errno.
+    int peer_events(std::string_view routing_id, int& out);
+    base::mailbox& box() noexcept { return *box_; }
+    /// What who waits for this and other sockets can borrow from, while the context lives.
+    base::alarm_reserve& alarms() noexcept;
+
+    /// Is it used by many threads at once? Then it needs a gate, given before anybody uses it.
+    bool thread_safe() const noexcept { return thread_safe_; }
+    void set_gate(socket_gate& gate) noexcept { gate_ = &gate; }
+    socket_gate* gate() const noexcept { return gate_; }
+    /// events() outside of a turn. If none of `wanted` is there, whoever watches the gate is
+    /// signalled when that may have changed. 0, ETERM, or ENOTSOCK if it is closed. Adds to `mail`
+    /// how much of it was looked at, or has come meanwhile: if that is not 0, look again rather
+    /// than wait.
+    int poll_events(int wanted, int& out, std::uint32_t& mail);
+    /// In a turn: was it closed by another thread?
+    bool closed() const noexcept { return closed_; }
+    /// In a turn: whoever watches the gate is signalled when mail comes; false if some is there, or
+    /// was looked at since mail_seen() was `seen`.
+    bool expect_mail(std::uint32_t seen) noexcept;
+    /// In a turn: the next call of another thread signals whoever watches the gate.
+    void tell_next_use() noexcept { tells_next_use_ = true; }
+    /// In a turn: a call of the application has succeeded.
+    void used() noexcept
+    {
+        if (tells_next_use_) [[unlikely]] {
+            tells_next_use_ = false;
+            tell_waiting();
+        }
+    }
+    /// It was changed by a call: threads that wait on it look again.
+    void tell_waiting() noexcept
+    {
+        if (gate_)
+            gate_->wake();
+    }
+
+    /// Any thread: the context is being terminated.
+    void interrupt() noexcept { box_->interrupt(); }
+    bool interrupted() const noexcept { return box_->interrupted(); }
+    /// Ends everything; queued messages linger in the background. The object is of no use then.
+    void close();
+
+    // Closing a socket without a gate while a thread waits for it.
+
+    /// The thread waits, until end_wait(); one wait may lie within another.
+    void begin_wait() noexcept;
+    /// True if that was the last one and the socket was left(): it has to be closed, see
+    /// close_if_left().
+    bool end_wait() noexcept;
+    /// Any thread, once its handle is gone: true if another thread waits. That is woken, and closes
+    /// the socket; `owner` keeps socket and context until then. False: the caller closes it.
+    bool leave_to_waiting(const std::shared_ptr<void>& owner) noexcept;
+    /// Was the handle closed?
+    bool left() const noexcept { return left_.load(std::memory_order_acquire); }
+    /// The last thing that a call does with a socket that was left(): closes it, unless another
+    /// thread does.
+    void close_if_left() noexcept;
+
+    const socket_options& options() const noexcept override { return *options_; }
+    /// As they are now: they will not change any more.
+    std::shared_ptr<const socket_options> shared_options() const noexcept { return options_; }
+    void drop(pipe_end& pipe) override
+    {
+        if (!pipe.last_words_follow && !std::exchange(pipe.dropped, true))
+            dropped_.push_back(pipe.shared_from_this()); // adopt() has made room
+    }
+    void refuse(pipe_end& pipe) override
+    {
+        pipe.refused.store(true, std::memory_order_relaxed);
+        drop(pipe);
+    }
+    void ignore_arrivals(pipe_end& pipe) override;
+    void begin_message_to_many(std::size_t pipes) override;
+    void end_message_to_many() override;
+
+private:
+    static constexpr int would_block = 11; // EAGAIN, checked in socket.cpp
+    int term_error() const noexcept;
+
+    // What spares put() and take() the pattern while nothing else happens to the socket: anything
+    // that may change how the pattern chooses ends in forget_shortcuts().
+    struct shortcuts {
+        pipe_end* target = nullptr; ///< see pattern::only_target()
+        pipe_end* source = nullptr; ///< see pattern::only_source()
+        bool addressed = false;     ///< both go on with the pattern's addressed_progress
+        bool asked_for_target = false;
+        bool asked_for_source = false;
+    };
+    void forget_shortcuts() noexcept { shortcuts_ = {}; }
+    bool put_by_pattern(const std::byte* data, std::size_t size, bool more) noexcept
+    {
+        if (box_->interrupted() || !pattern_->put(data, size, more))
+            return false;
+        if (more) {
+            if (!shortcuts_.addressed)
+                shortcuts_.target = nullptr; // a message was begun, of which only the pattern knows
+        } else if (!shortcuts_.asked_for_target) [[unlikely]] {
+            shortcuts_.asked_for_target = true;
+            shortcuts_.target = pattern_->only_target();
+            shortcuts_.addressed = pattern_->progress().addressed;
+        }
+        return true;
+    }
+    bool put_addressed(const std::byte* data, std::size_t size, bool more) noexcept
+    {
+        addressed_progress& at = pattern_->progress();
+        pipe_end* const to = shortcuts_.target;
+        if (at.in_body == more)
+            return put_by_pattern(data, size, more);
+        if (more) {
+            if (!to->is_named(text_of(data, size)) || !to->has_room_at_hand())
+                return put_by_pattern(data, size, more);
+            at.to = to;
+        } else if (at.to != to || !to->put_last(data, size)) {
+            return put_by_pattern(data, size, more);
+        }
+        at.in_body = more;
+        return true;
+    }
+    taken_part take_addressed(std::size_t most) noexcept
+    {
+        addressed_progress& at = pattern_->progress();
+        pipe_end* const from = shortcuts_.source;
+        if (!at.id_given) {
+            if (!from->can_take() || from->routing_id.size() > most)
+                return take_by_pattern(most);
+            at.id_given = true;
+            const frame id = frame_of(from->routing_id, true);
+            return note_taken({id.data, id.size, true});
+        }
+        const taken_part part = from->take_last(most);
+        if (!part)
+            return take_by_pattern(most);
+        at.id_given = false;
+        return note_taken(part);
+    }
+    taken_part note_taken(const taken_part& part) noexcept
+    {
+        more_ = part.more();
+        ++received_;
+        return part;
+    }
+    taken_part take_by_pattern(std::size_t most) noexcept
+    {
+        if (box_->interrupted())
+            return {};
+        const bool is_id = pattern_->progress().addressed && !pattern_->progress().id_given;
+        const taken_part part = pattern_->take(most);
+        if (!part || is_id)
+            return part ? note_taken(part) : part;
+        if (part.more()) {
+            shortcuts_.source = nullptr; // and no other while messages have several parts
+        } else if (!shortcuts_.asked_for_source) {
+            shortcuts_.source = pattern_->only_source();
+            shortcuts_.addressed = pattern_->progress().addressed;
+        }
+        shortcuts_.asked_for_source = true;
+        return note_taken(part);
+    }
+
+    int after_operation(int result)
+    {
+        forget_shortcuts();
+        if (!dropped_.empty()) [[unlikely]]
+            drop_pipes();
+        return result;
+    }
+    void order_waiting() noexcept;
+    int wait_to_send(const frame& part, bool dont_wait);
+    int wait_to_receive(frame& part, bool dont_wait);
+    void reclaim_memory() noexcept;
+    template <class Operation>
+    int wait_until(Operation operation, int timeout_ms, bool for_input);
+    template <class Operation>
+    int sleep_until(Operation operation, base::deadline until, bool for_input);
+    int sleep(base::deadline until, bool for_input);
+    base::wait_result sleep_alone(base::deadline until, bool for_input);
+    void write_batches() noexcept;
+    void note_wait_for_room() noexcept;
+    void consider_reading();
+    void take_lent(pipe_end& pipe);
+    int ready_for(int wanted, int& out);
+    template <class Operation>
+    int try_once_more(Operation operation);
+    void process_mail();
+    void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
+    void adopt(std::shared_ptr<pipe_end> pipe);
+    void count_connections() noexcept;
+    void finish_pipe(pipe_end& pipe);
+    bool end_own_reading(pipe_end& pipe);
+    void drop_pipes();
+    void close_pipe(pipe_end& pipe, int linger_ms);
+    int bind_failed(std::string_view address, std::string_view endpoint, int error,
+                    std::unique_ptr<transport::acceptor> opened);
+    int connect_inproc(std::string_view name, const shared_text& endpoint);
+    socket_options& change_options();
+    void snapshot_options();
+    std::shared_ptr<const transport::options> transport_options() const noexcept;
+    bool wants_other_transport(std::string_view scheme) const noexcept;
+    int open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
+                       std::string_view text, std::string_view address);
+    int end_datagrams(endpoint_role role, std::string_view text);
+    int end_endpoints(endpoint_role role, std::string_view text);
+    bool end_bound(std::string_view text);
+    bool end_connected(std::string_view text);
+    void forget_left_endpoints() noexcept;
+
+    socket_services& context_;
+    std::shared_ptr<const socket_options> options_; ///< shared with endpoints, and like sockets
+    const std::shared_ptr<base::mailbox> box_;
+    shortcuts shortcuts_;
+    std::shared_ptr<socket_link> link_;
+    const std::unique_ptr<pattern> pattern_;
+    base::waiter waiter_;
+    base::descriptor_wakeup alarm_; ///< for sleeps beside connections; open once there are any
+    const bool thread_safe_;
+    bool closed_ = false;
+    bool tells_next_use_ = false;
+    bool leaves_batches_ = false; ///< see leave_batches_to_caller()
+    // Who waits stores one and looks at the other, and so does who closes; see leave_to_waiting().
+    std::atomic<std::uint32_t> waits_{0}; ///< written by the socket's thread
+    std::atomic<bool> left_{false};
+    const bool fenced_ = base::has_heavy_fence();
+    std::atomic<bool> closing_{false}; ///< one of the two has begun to close it
+    std::shared_ptr<void> owner_;      ///< once it was left
+    socket_gate* gate_ = nullptr;      ///< of a thread-safe type
+    std::uint32_t mail_seen_ = 0;
+    bool more_ = false;
+
+    // Connections that this thread reads by itself, because it often waits for what comes.
+    struct lent_connection {
+        pipe_end* pipe;
+        int descriptor;
+    };
+    std::vector<lent_connection> lent_;
+    bool in_stream_ = false; ///< one of them brings large messages without waiting for answers
+
+    // Memory of the caller that waits in receive_to(), for a large body to be read into.
+    std::span<std::byte> memory_;
+    pipe_end* read_outside_ = nullptr;         ///< its body is on its way there
+    engine::decoder::outside_body body_there_; ///< has come there as a whole
+    base::steady_clock::time_point last_sleep_{};
+    unsigned quick_sleeps_ = 0;
+    base::patience receiving_patience_;
+    base::patience sending_patience_;
+    base::patience polling_patience_;
+    unsigned received_ = 0;
+
+    std::vector<std::shared_ptr<pipe_end>> pipes_; ///< by pipe_end::number; null = free
+    std::vector<std::uint32_t> free_numbers_;
+    std::vector<std::shared_ptr<pipe_end>> dropped_; ///< perhaps closed already
+
+    struct bound_endpoint {
+        std::string endpoint;                ///< wildcards resolved
+        std::shared_ptr<listener> listening; ///< null for inproc
+    };
+    struct connected_endpoint {
+        shared_text endpoint;
+        std::shared_ptr<session> connection; ///< null for inproc, and when it has ended by itself
+        std::weak_ptr<pipe_end> pipe;
+    };
+    struct datagram_endpoint {
+        std::string endpoint;
+        std::string as_given;
+        endpoint_role role;
+        std::shared_ptr<datagram_session> session;
+        std::weak_ptr<pipe_end> pipe;
+    };
+    std::vector<bound_endpoint> bound_;
+    std::vector<connected_endpoint> connected_;
+    bool knows_ended_ = false;         ///< some of them are only there to be disconnected
+    std::uint32_t endpoints_left_ = 0; ///< as of the last look at socket_link::endpoints_left
+    std::vector<datagram_endpoint> datagrams_;
+    shared_text last_endpoint_;
+};
+
+} // namespace zlink::core

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endpoints of datagram transports: the part of a socket that knows them.
+#include "core/connection/datagram_session.hpp"
+#include "core/socket/socket.hpp"
+#include "core/socket/socket_services.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <zmq.h>
+
+namespace zlink::core {
+
+// There are no datagrams over streams.
+bool socket::wants_other_transport(std::string_view scheme) const noexcept
+{
+    return options_->traits->datagrams_only &&
+           (scheme == "inproc" || context_.find_transport(scheme));
+}
+
+int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
+                           std::string_view text, std::string_view address)
+{
+    const auto head = datagram_head_for(*options_->traits, role);
+    if (!head)
+        return ENOCOMPATPROTO;
+    runtime::io_thread* const thread = context_.choose_thread(options_->affinity);
+    if (!thread)
+        return EMTHREAD;
+    transport::error_code error;
+    const auto open = role == endpoint_role::bound ? scheme.bind : scheme.connect;
+    auto opened = open(thread->context(), address, options_->transport, error);
+    if (!opened)
+        return error.value();
+    last_endpoint_ = opened->endpoint();
+    snapshot_options();
+    const auto session = std::make_shared<datagram_session>(*thread, link_, options_, *head, role,
+                                                            std::move(opened));
+    auto pipe = session->make_pipe();
+    datagrams_.push_back({last_endpoint_, std::string(text), role, session, pipe});
+    adopt(std::move(pipe));
+    session->start();
+    return after_operation(0);
+}
+
+int socket::end_datagrams(endpoint_role role, std::string_view text)
+{
+    const auto stays = [&](const datagram_endpoint& one) {
+        return one.role != role || (one.endpoint != text && one.as_given != text);
+    };
+    const auto ended = std::stable_partition(datagrams_.begin(), datagrams_.end(), stays);
+    const std::vector<datagram_endpoint> ending(ended, datagrams_.end());
+    datagrams_.erase(ended, datagrams_.end());
+    for (const datagram_endpoint& one : ending) {
+        if (const auto pipe = one.pipe.lock(); pipe && !pipe->closed_here())
+            close_pipe(*pipe, options_->linger_ms);
+        one.session->settle();
+    }
+    return ending.empty() ? ENOENT : after_operation(0);
+}
+
+} // namespace zlink::core

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/wait/wait_set.hpp"
+
+#include "core/pace/burst.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace zlink::core {
+
+wait_set::~wait_set()
+{
+    if (watching_)
+        for (socket_gate* gate : gates_)
+            gate->unwatch(bell_);
+    if (!alarm_)
+        return;
+    if (!gates_.empty())
+        alarm_->clear(); // one may have signalled since the last sleep
+    reserve_->give_back(std::move(alarm_));
+}
+
+void wait_set::add(socket& waited_for, bool for_input)
+{
+    if (!reserve_)
+        reserve_ = &waited_for.alarms();
+    if (socket_gate* const gate = waited_for.gate()) {
+        gates_.push_back(gate);
+        return;
+    }
+    own_.push_back(&waited_for);
+    (for_input ? readers_ : writers_).push_back(&waited_for);
+}
+
+void wait_set::prepare(bool with_descriptors)
+{
+    const auto drop_repeated = [](auto& list) {
+        std::ranges::sort(list);
+        list.erase(std::unique(list.begin(), list.end()), list.end());
+    };
+    boxes_.reserve(own_.size());
+    for (socket* each : own_)
+        boxes_.push_back(&each->box());
+    drop_repeated(boxes_);
+    drop_repeated(readers_);
+    drop_repeated(gates_);
+    std::erase_if(writers_,
+                  [&](socket* each) { return std::ranges::binary_search(readers_, each); });
+    with_descriptors_ = with_descriptors;
+    if (gates_.empty())
+        return;
+    if (with_descriptors && has_alarm())
+        bell_.ring_only(*alarm_);
+    watching_ = true;
+    for (socket_gate* gate : gates_)
+        gate->watch(bell_);
+}
+
+// Borrowed for the rest of the object's life.
+bool wait_set::has_alarm()
+{
+    if (!alarm_ && reserve_)
+        alarm_ = reserve_->lend();
+    return alarm_ != nullptr;
+}
+
+int wait_set::sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
+                    const sigset_t* mask)
+{
+    burst::end_of_this_thread();
+    const bool by_habit = !with_descriptors_ && gates_.empty();
+    if (!by_habit && leave_reading())
+        return 0;
+    const auto woken =
+        with_descriptors_ ? sleep_on_descriptors(until, polled, mask) : sleep_on_waiter(until);
+    if (woken == base::wait_result::interrupted)
+        return with_descriptors_ ? errno : EINTR;
+    timed_out = woken == base::wait_result::timeout;
+    if (!by_habit && until != base::no_deadline) // there may be news of no concern for ever
+        timed_out |= base::steady_clock::now() >= until;
+    return 0;
+}
+
+// The thread sleeps in a way in which it cannot read its connections. True if there were any: what
+// has been read from them has to be looked at.
+bool wait_set::leave_reading()
+{
+    bool any = false;
+    for (socket* each : own_)
+        any |= each->leave_reading();
+    return any;
+}
+
+base::wait_result wait_set::sleep_on_waiter(base::deadline until)
+{
+    if (own_.empty()) // of many threads: there is none whose habits could be known
+        return base::sleep_until_mail(boxes_, waiter_, seen_, until);
+    lent_.clear();
+    for (socket* each : writers_) // their peers may wait for them to be read meanwhile
+        if (each->leave_reading())
+            return base::wait_result::signalled;
+    if (gates_.empty())
+        for (socket* each : readers_)
+            if (!each->prepare_to_poll(lent_, base::waiter::most_others))
+                return base::wait_result::signalled;
+    unsigned messages = 0;
+    for (socket* each : own_)
+        messages += each->take_received();
+    return own_.front()->polling_patience().wait(
+        lent_.empty() ? messages > base::patience::most_in_dialogue
+                      : std::ranges::any_of(readers_, &socket::in_stream),
+        until,
+        [&] {
+            if (waiter_.count() != seen_ || std::ranges::any_of(boxes_, &base::mailbox::has_mail))
+                return base::glance::news;
+            auto seen = base::glance::nothing;
+            if (!lent_.empty())
+                for (socket* each : readers_)
+                    seen = std::max(seen, each->read_lent());
+            return seen;
+        },
+        [&] {
+            return lent_.empty() ? base::sleep_until_mail(boxes_, waiter_, seen_, until)
+                                 : sleep_reading(until);
+        });
+}
+
+base::wait_result wait_set::sleep_reading(base::deadline until)
+{
+    if (!has_alarm()) { // the I/O threads can read without one
+        leave_reading();
+        return base::wait_result::signalled;
+    }
+    std::array<pollfd, 1 + base::waiter::most_others> watched{};
+    std::size_t used = 1;
+    for (const int fd : lent_)
+        watched[used++] = {fd, POLLIN, 0};
+    const base::polling how{{watched.data(), used}, alarm_.get()};
+    return base::sleep_until_mail(boxes_, waiter_, seen_, until, &how);
+}
+
+base::wait_result wait_set::sleep_on_descriptors(base::deadline until, std::vector<pollfd>& polled,
+                                                 const sigset_t* mask)
+{
+    if (boxes_.empty() && gates_.empty()) {
+        timespec left{};
+        const int count = ::ppoll(polled.data(), polled.size(),
+                                  base::time_left(until, left) ? &left : nullptr, mask);
+        return count > 0    ? base::wait_result::ready
+               : count == 0 ? base::wait_result::timeout
+                            : base::wait_result::interrupted;
+    }
+    // Watched sockets signal one that was there from the beginning, or the waiter.
+    if (gates_.empty())
+        has_alarm();
+    polled.insert(polled.begin(), pollfd{-1, POLLIN, 0});
+    const base::polling how{polled, alarm_.get(), mask};
+    const auto woken = base::sleep_until_mail(boxes_, waiter_, seen_, until, &how);
+    const int reason = errno;
+    polled.erase(polled.begin());
+    errno = reason;
+    return woken;
+}
+
+} // namespace zlink::core

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/queue/flow.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <sys/uio.h>
+#include <utility>
+
+namespace zlink::engine {
+
+enum class inbound_error : std::uint8_t {
+    none,
+    too_large,
+    bad_envelope,
+    no_frame,
+    not_authentic, ///< the cipher cannot open a frame
+    out_of_memory,
+};
+
+/// Is told of the commands of a peer that do not enter the channel.
+class command_handler {
+public:
+    virtual ~command_handler() = default;
+    virtual void on_command(std::span<const std::byte> body) = 0;
+};
+
+/// The receiving half of a connection, sans I/O: bytes in, whole messages out into a channel. What
+/// the bytes mean is up to the kind, of which each connection has one.
+///
+/// Thread safety: one thread at a time (the channel's consumer is another).
+/// Lifetime: the channel must outlive the object.
+class decoder {
+public:
+    /// prepare() uses no more.
+    static constexpr std::size_t most_entries = 7;
+
+    explicit decoder(base::channel& to) noexcept : to_(to) {}
+    virtual ~decoder() = default;
+    decoder(const decoder&) = delete;
+    decoder& operator=(const decoder&) = delete;
+
+    /// Where the next bytes are to be read to: fills entries of `space` (at least two) and returns
+    /// how many; 0 if memory is exhausted.
+    virtual int prepare(std::span<iovec> space) noexcept = 0;
+    /// Takes `bytes` bytes that were read there. Complete messages are published:
+    /// consumer_was_asleep() tells whether the consumer must be woken.
+    virtual inbound_error received(std::size_t bytes) = 0;
+    /// After out_of_memory, or an exception, from received() or from here: tries once more to take
+    /// what was received.
+    virtual inbound_error go_on() { return inbound_error::none; }
+    /// Drops the message of which only a part has come: the connection is lost.
+    virtual void reset() noexcept = 0;
+    /// Puts a message of this side's own making into the channel, before the first bytes of a
+    /// connection or after reset(); limits do not count. False if memory is exhausted.
+    virtual bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept = 0;
+
+    // The consumer's thread may have the next large body read straight to where it wants it, if it
+    // reads by itself and comes for the body before it does anything else with the channel.
+
+    struct outside_body {
+        base::buffer* announced = nullptr; ///< what the channel has in its place; one reference
+        std::size_t bytes = 0;
+    };
+    /// Memory for the body that comes next, as the part of a message that the consumer comes for
+    /// first, if it is large and fits there. The channel is empty. Valid until the body was taken
+    /// or withdraw_memory().
+    virtual void offer_memory(std::span<std::byte>) noexcept {}
+    /// What of a body lies in the offered memory moves to the channel's, and the rest follows.
+    virtual void withdraw_memory() noexcept {}
+    /// Is a body on its way into the offered memory?
+    virtual bool reads_outside() const noexcept { return false; }
+    /// Has a body been read there as a whole that nobody has taken yet?
+    virtual bool has_outside_body() const noexcept { return false; }
+    /// The body that was read there as a whole since the last call, if any: the consumer will find
+    /// `announced` in the channel, of which only the first base::loan::copied_at_once_bytes bytes
+    /// are set.
+    virtual outside_body take_outside_body() noexcept { return {}; }
+
+    /// Has a message begun that is not complete?
+    virtual bool in_message() const noexcept { return false; }
+
+    bool consumer_was_asleep() noexcept { return std::exchange(wake_consumer_, false); }
+    /// May the channel take more messages? If not, its producer will be told when it can.
+    bool has_room() noexcept { return to_.flow.has_room_or_wait(); }
+    /// The producer stops before the channel is full: it will be told when its messages are taken.
+    void pause() noexcept { to_.flow.wait_for_report(); }
+    /// Did a frame come, in the bytes received last, behind every command that was reported?
+    bool went_on() const noexcept { return went_on_; }
+    /// Whole messages so far.
+    std::uint64_t messages() const noexcept { return to_.flow.sent(); }
+
+protected:
+    base::channel& to_;
+    bool wake_consumer_ = false;
+    bool went_on_ = false;
+};
+
+} // namespace zlink::engine

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/traffic/inbound.hpp"
+
+#include "base/memory/thread_own.hpp"
+#include "engine/codec/zmtp3.hpp"
+#include "engine/commands/traffic_commands.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace zlink::engine {
+namespace {
+
+constexpr std::size_t smallest_read_bytes = 2 * 1024;
+constexpr std::size_t largest_read_bytes = 64 * 1024;
+/// Of a new chunk that is read to.
+constexpr std::size_t smallest_room_bytes = 1024;
+/// Bodies from here on get memory of their own, unless they have arrived as a whole already.
+constexpr std::size_t large_body_bytes = 24 * 1024;
+/// What is read along with the rest of a large body: the next header, and little that must move.
+constexpr std::size_t read_after_body_bytes = 2 * 1024;
+/// So much of a body that has begun in a block may move to memory of the consumer.
+constexpr std::size_t most_moved_bytes = 16 * 1024;
+/// Where little is read to if its queue has no room at hand: whatever comes then takes only as much
+/// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
+/// Used between prepare() and received(), which the same thread calls.
+struct scratch_memory {
+    std::byte bytes[smallest_read_bytes];
+};
+using scratch = base::thread_own<scratch_memory>;
+const scratch keep_scratch;
+
+} // namespace
+
+inbound::inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept
+    : decoder(to), commands_(commands), rules_(rules), read_bytes_(smallest_read_bytes)
+{}
+
+inbound::~inbound()
+{
+    reset();
+}
+
+void inbound::reset() noexcept
+{
+    if (body_)
+        std::exchange(body_, nullptr)->drop_reference();
+    if (finished_.announced)
+        std::exchange(finished_, {}).announced->drop_reference();
+    body_outside_ = false;
+    outside_ = {};
+    have_ = behind_body_ = needed_ = 0;
+    in_message_ = bytes_lost_ = false;
+    publish();
+    to_.queue.rollback();
+}
+
+void inbound::publish() noexcept
+{
+    if (std::exchange(marked_, false))
+        wake_consumer_ |= to_.queue.publish();
+}
+
+bool inbound::append(std::uint8_t flags, std::span<const std::byte> body) noexcept
+{
+    std::byte* const at = to_.queue.reserve(zmtp3::long_header_bytes + body.size());
+    if (!at)
+        return false;
+    const std::size_t header_bytes = zmtp3::encode_header(at, flags, body.size());
+    if (!body.empty()) // memcpy must not see null
+        std::memcpy(at + header_bytes, body.data(), body.size());
+    to_.queue.advance(header_bytes + body.size());
+    end_of_frame(false);
+    publish();
+    return true;
+}
+
+int inbound::prepare(std::span<iovec> space) noexcept
+{
+    std::size_t count = 0;
+    std::size_t want = read_bytes_;
+    if (body_) {
+        space[count++] = {body_data() + body_filled_, body_bytes_ - body_filled_};
+        want = read_after_body_bytes;
+    }
+    // The rest of a chunk is used up to a quarter; then it is better to begin a new one.
+    const std::size_t least = std::max(needed_, have_ + std::max(want / 4, std::size_t{256}));
+    base::byte_queue& queue = to_.queue;
+    const bool at_hand = queue.room() >= least;
+    in_scratch_ = false;
+    // An envelope had better lie in one piece: see comes_for_next_part().
+    if (!at_hand && !body_ && have_ == 0 && want == smallest_read_bytes &&
+        !envelope_is_taken_off_) {
+        // What is read must find memory then.
+        const bool is_new = queue.committed_messages() == 0 && !queue.has_uncommitted();
+        offered_ = std::min(sizeof(scratch_memory), base::certain_bytes());
+        scratch_memory* const memory = offered_ != 0 ? scratch::find_or_make() : nullptr;
+        in_scratch_ = memory && (is_new || queue.prepare_append());
+        if (in_scratch_) {
+            space[0] = {memory->bytes, offered_};
+            return 1;
+        }
+    }
+    std::byte* tail = queue.reserve(at_hand ? least : std::max(least, smallest_room_bytes), have_);
+    if (!tail)
+        return 0;
+    offered_ = std::min(to_.queue.room() - have_, std::max(want, least - have_));
+    space[count++] = {tail + have_, offered_};
+    return static_cast<int>(count);
+}
+
+inbound_error inbound::received(std::size_t bytes)
+{
+    went_on_ = false;
+    if (body_) {
+        const std::size_t rest = std::min(bytes, body_bytes_ - body_filled_);
+        body_filled_ += rest;
+        behind_body_ = bytes - rest;
+        if (body_filled_ < body_bytes_)
+            return inbound_error::none;
+    } else {
+        if (in_scratch_ && !take_from_scratch(bytes))
+            return inbound_error::out_of_memory;
+        if (bytes == offered_)
+            read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+        have_ += bytes;
+    }
+    return go_on();
+}
+
+bool inbound::take_from_scratch(std::size_t bytes) noexcept
+{
+    in_scratch_ = false;
+    std::byte* const at = to_.queue.reserve(bytes);
+    if (at)
+        std::memcpy(at, scratch::find()->bytes, bytes);
+    else
+        bytes_lost_ = true;
+    return at != nullptr;
+}
+
+// Each step is either done, or leaves everything as it was for the next time.
+inbound_error inbound::go_on()
+{
+    if (bytes_lost_)
+        return inbound_error::out_of_memory;
+    if (body_ && body_filled_ == body_bytes_ && !finish_body())
+        return inbound_error::out_of_memory;
+    if (behind_body_) {
+        // Read to the tail as it was before the body was appended.
+        if (!to_.queue.reserve(behind_body_))
+            return inbound_error::out_of_memory;
+        have_ = std::exchange(behind_body_, 0);
+    }
+    const inbound_error error = walk();
+    publish();
+    return error;
+}
+
+void inbound::end_of_frame(bool more) noexcept
+{
+    in_message_ = more;
+    went_on_ = true;
+    if (more)
+        return;
+    to_.queue.mark(1);
+    to_.flow.add_sent(1);
+    marked_ = true;
+}
+
+bool inbound::begin_body(std::uint64_t bytes, bool more) noexcept
+{
+    body_ = base::allocate_buffer(bytes);
+    if (!body_)
+        return false;
+    body_bytes_ = bytes;
+    body_more_ = more;
+    // Only what the consumer comes for next: anything else would have to make way for that.
+    body_outside_ =
+        bytes <= outside_.size() && messages() == messages_before_offer_ && comes_for_next_part();
+    return true;
+}
+
+// Is the part that begins now the first one that the consumer gets of its message?
+bool inbound::comes_for_next_part() const noexcept
+{
+    if (!envelope_is_taken_off_)
+        return !in_message_;
+    for (auto parts = to_.queue.uncommitted(); !parts.empty();) {
+        zmtp3::frame_header header;
+        if (!zmtp3::decode_header(parts.data(), parts.size(), header) ||
+            (header.flags & zmtp3::flag_command) != 0)
+            return false;
+        const std::size_t bytes = header.header_bytes + header.body_bytes;
+        if (header.body_bytes == 0)
+            return parts.size() == bytes;
+        parts = parts.subspan(std::min(bytes, parts.size()));
+    }
+    return false;
+}
+
+void inbound::offer_memory(std::span<std::byte> memory) noexcept
+{
+    outside_ = memory;
+    messages_before_offer_ = messages();
+    // In a stream the body has often begun, with the read that ended the message before.
+    if (body_ && !body_outside_ && !in_message_ && !envelope_is_taken_off_ &&
+        body_bytes_ <= memory.size() && body_filled_ <= most_moved_bytes) {
+        std::memcpy(memory.data(), body_->data, body_filled_);
+        body_outside_ = true;
+    }
+}
+
+void inbound::withdraw_memory() noexcept
+{
+    if (std::exchange(body_outside_, false))
+        std::memcpy(body_->data, outside_.data(), body_filled_);
+    outside_ = {};
+}
+
+bool inbound::finish_body() noexcept
+{
+    if (!to_.queue.append(body_, body_->data, body_bytes_))
+        return false;
+    if (std::exchange(body_outside_, false)) {
+        std::memcpy(body_->data, outside_.data(),
+                    std::min(body_bytes_, base::loan::copied_at_once_bytes));
+        body_->add_reference();
+        finished_ = {body_, body_bytes_};
+        outside_ = {};
+    }
+    body_ = nullptr;
+    end_of_frame(body_more_);
+    return true;
+}
+
+// Moves over the complete data frames that come first, which is most of what there is to do:
+// nothing is to be checked but sizes, and nothing to be changed.
+void inbound::walk_plain_frames() noexcept
+{
+    const std::byte* at = to_.queue.tail();
+    const std::byte* const end = at + have_;
+    const std::byte* last_end = at; // of a whole message
+    std::uint64_t messages = 0;
+    bool more = in_message_;
+    const std::uint64_t max_message_bytes = rules_.max_message_bytes();
+    const bool any_short_size = max_message_bytes >= zmtp3::max_short_body_bytes;
+    // Before each frame: does it begin within what there is, and end there?
+    while (end - at >= static_cast<std::ptrdiff_t>(zmtp3::short_header_bytes)) {
+        const auto flags = std::to_integer<std::uint8_t>(at[0]);
+        if (flags == 0 && any_short_size) { // a run of short messages of one part, mostly
+            const std::byte* const run = at;
+            do {
+                const std::byte* const next =
+                    at + zmtp3::short_header_bytes + std::to_integer<std::ptrdiff_t>(at[1]);
+                if (next > end)
+                    break;
+                at = next;
+                ++messages;
+            } while (end - at >= static_cast<std::ptrdiff_t>(zmtp3::short_header_bytes) &&
+                     at[0] == std::byte{0});
+            if (at == run)
+                break;
+            more = false;
+            last_end = at;
+            continue;
+        }
+        std::size_t header_bytes = zmtp3::short_header_bytes;
+        auto body_bytes = std::to_integer<std::uint64_t>(at[1]);
+        if (flags > zmtp3::flag_more) {
+            if ((flags & ~zmtp3::flag_more) != zmtp3::flag_long ||
+                end - at < static_cast<std::ptrdiff_t>(zmtp3::long_header_bytes))
+                break;
+            header_bytes = zmtp3::long_header_bytes;
+            body_bytes = zmtp3::load_size(at + 1);
+        }
+        if (body_bytes > static_cast<std::size_t>(end - at) - header_bytes ||
+            body_bytes > max_message_bytes)
+            break;
+        at += header_bytes + body_bytes;
+        more = (flags & zmtp3::flag_more) != 0;
+        messages += !more;
+        last_end = more ? last_end : at;
+    }
+    const auto left = static_cast<std::size_t>(end - at);
+    const auto until_last_end = static_cast<std::size_t>(end - last_end);
+    in_message_ = more;
+    went_on_ |= left < have_;
+    base::byte_queue& queue = to_.queue;
+    queue.advance(have_ - until_last_end);
+    if (messages) {
+        queue.mark(messages);
+        to_.flow.add_sent(messages);
+        marked_ = true;
+    }
+    queue.advance(until_last_end - left);
+    have_ = left;
+}
+
+inbound_error inbound::walk()
+{
+    base::byte_queue& queue = to_.queue;
+    needed_ = 0;
+    while (have_) {
+        if (rules_.allow_any_form()) {
+            walk_plain_frames();
+            if (!have_)
+                break;
+        }
+        zmtp3::frame_header header;
+        std::byte* const at = queue.tail();
+        if (!zmtp3::decode_header(at, have_, header))
+            break;
+        if (header.body_bytes > zmtp3::max_body_bytes)
+            return inbound_error::no_frame;
+        const bool command = (header.flags & zmtp3::flag_command) != 0;
+        if (header.body_bytes > rules_.max_bytes(command))
+            return inbound_error::too_large;
+        const bool complete =
+            header.body_bytes <= have_ - header.header_bytes && have_ >= header.header_bytes;
+        if (complete) {
+            const std::size_t bytes = header.header_bytes + header.body_bytes;
+            if (!command) {
+                if (!rules_.allow_part(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
+                    return inbound_error::bad_envelope;
+                queue.advance(bytes);
+                have_ -= bytes;
+                end_of_frame((header.flags & zmtp3::flag_more) != 0);
+                continue;
+            }
+            const std::span<const std::byte> body(at + header.header_bytes, header.body_bytes);
+            if (rules_.keep(parse_traffic_command(body).kind)) {
+                // Between the frames of a message it becomes visible together with them. The bit of
+                // a further part means nothing here.
+                at[0] &= ~std::byte{zmtp3::flag_more};
+                queue.advance(bytes);
+                have_ -= bytes;
+                end_of_frame(in_message_);
+                continue;
+            }
+            if (!queue.prepare_append())
+                return inbound_error::out_of_memory;
+            went_on_ = false;
+            have_ -= bytes; // nothing that follows is taken if the command ends the connection
+            try {
+                commands_.on_command(body);
+            } catch (...) {
+                have_ += bytes;
+                throw;
+            }
+            queue.skip(bytes);
+            continue;
+        }
+        if (command || header.body_bytes < large_body_bytes) {
+            // Has to lie in one piece: the next read completes it, in a larger chunk if need be.
+            if (header.body_bytes > SIZE_MAX / 4)
+                return inbound_error::out_of_memory;
+            needed_ = header.header_bytes + header.body_bytes;
+            // Asked for now: a peer that says no more must not keep what cannot be served open.
+            if (!queue.reserve(needed_, have_))
+                return inbound_error::out_of_memory;
+            break;
+        }
+        const message_rules before = rules_;
+        if (!rules_.allow_part(header.body_bytes, (header.flags & zmtp3::flag_more) != 0))
+            return inbound_error::bad_envelope;
+        if (!begin_body(header.body_bytes, (header.flags & zmtp3::flag_more) != 0)) {
+            rules_ = before;
+            return inbound_error::out_of_memory;
+        }
+        queue.advance(header.header_bytes);
+        body_filled_ = have_ - header.header_bytes;
+        std::memcpy(body_data(), at + header.header_bytes, body_filled_);
+        have_ = 0;
+        // Small reads while the bodies are large: what comes with a header would have to be moved.
+        read_bytes_ = smallest_read_bytes;
+        break;
+    }
+    return inbound_error::none;
+}
+
+} // namespace zlink::engine

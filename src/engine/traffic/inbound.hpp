@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/traffic/decoder.hpp"
+#include "engine/traffic/message_rules.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <sys/uio.h>
+
+namespace zlink::engine {
+
+/// The decoder of ZMTP 3 traffic that is not encrypted. Frames stay in the memory they were read
+/// into, as they lie in the channel the same way; the body of a large frame gets memory of its own
+/// and is read straight into it.
+///
+/// Thread safety: one thread at a time (the channel's consumer is another).
+/// Lifetime: the channel must outlive the object.
+/// Memory: what the peer announces, at most that much per frame, plus one chunk.
+class inbound final : public decoder {
+public:
+    inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept;
+    ~inbound() override;
+
+    /// The consumer takes the parts of a message off up to the first empty one: the part that it
+    /// comes for is the next, see offer_memory().
+    void take_off_envelope() noexcept { envelope_is_taken_off_ = true; }
+
+    int prepare(std::span<iovec> space) noexcept override;
+    inbound_error received(std::size_t bytes) override;
+    inbound_error go_on() override;
+    /// Also from within command_handler::on_command(): nothing that follows is taken then.
+    void reset() noexcept override;
+    bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
+    void offer_memory(std::span<std::byte> memory) noexcept override;
+    void withdraw_memory() noexcept override;
+    bool in_message() const noexcept override { return in_message_ || body_ || have_ != 0; }
+    bool reads_outside() const noexcept override { return body_outside_; }
+    bool has_outside_body() const noexcept override { return finished_.announced != nullptr; }
+    outside_body take_outside_body() noexcept override { return std::exchange(finished_, {}); }
+
+private:
+    inbound_error walk();
+    void walk_plain_frames() noexcept;
+    bool take_from_scratch(std::size_t bytes) noexcept;
+    bool begin_body(std::uint64_t bytes, bool more) noexcept;
+    bool comes_for_next_part() const noexcept;
+    bool finish_body() noexcept;
+    std::byte* body_data() const noexcept { return body_outside_ ? outside_.data() : body_->data; }
+    void publish() noexcept;
+    void end_of_frame(bool more) noexcept;
+
+    command_handler& commands_;
+    message_rules rules_;
+    bool marked_ = false;
+    bool in_scratch_ = false; ///< what prepare() has offered is no memory of the queue's
+    bool bytes_lost_ = false; ///< there was no memory for what was read there
+    bool in_message_ = false;
+    bool envelope_is_taken_off_ = false;
+
+    std::size_t have_ = 0;        ///< bytes lying at the tail of the queue, not walked over yet
+    std::size_t behind_body_ = 0; ///< the same, but the body that comes before has to be appended
+    std::size_t needed_ = 0;      ///< size of the incomplete frame they begin, 0 = unknown
+    std::size_t read_bytes_;      ///< how much to read at a time: follows the traffic
+    std::size_t offered_ = 0;     ///< inline room offered by prepare()
+
+    base::buffer* body_ = nullptr;
+    std::size_t body_bytes_ = 0;
+    std::size_t body_filled_ = 0;
+    bool body_more_ = false;
+    std::span<std::byte> outside_; ///< memory of the consumer's, or empty
+    bool body_outside_ = false;    ///< the body is read there
+    std::uint64_t messages_before_offer_ = 0;
+    outside_body finished_;
+};
+
+} // namespace zlink::engine

@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/traffic/outgoing.hpp"
+
+#include "engine/codec/zmtp3.hpp"
+#include "engine/traffic/conflate.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+namespace zlink::engine {
+namespace {
+
+// Messages count as taken out of the queue when they are listed, so this is also how far the
+// high-water mark may be exceeded.
+constexpr std::size_t batch_bytes = 128 * 1024;
+
+// The header of a frame in the queue.
+struct queued_header {
+    zmtp3::frame_header header;
+    std::uint64_t position; // of the frame
+    bool is_body_apart;     // the body is not in the memory of the header
+};
+
+// Moves `ahead`, where a frame begins, to its body, which lies in one piece.
+queued_header next_header(base::byte_queue::lookahead& ahead) noexcept
+{
+    queued_header at{{}, ahead.position(), false};
+    zmtp3::decode_header(ahead.begin(), static_cast<std::size_t>(ahead.end() - ahead.begin()),
+                         at.header);
+    ahead.consume(at.header.header_bytes);
+    at.is_body_apart = at.header.body_bytes != 0 && ahead.begin() == ahead.end();
+    if (at.is_body_apart)
+        ahead.load();
+    return at;
+}
+
+} // namespace
+
+// --- connections
+
+void outgoing::begin(std::span<const std::byte> first, wire how, std::span<const std::byte> opening)
+{
+    error_ = 0;
+    offered_ = source::none;
+    staged_.assign(first.begin(), first.end());
+    staged_sent_ = 0;
+    control_.assign(opening.begin(), opening.end());
+    encodes_queue_format_ = how.encodes_queue_format();
+    wire_ = how.changes_nothing() ? nullptr : std::make_unique<wire>(std::move(how));
+}
+
+void outgoing::end()
+{
+    offered_ = source::none;
+    staged_.clear();
+    staged_sent_ = 0;
+    control_.clear();
+    if (newest_)
+        from_.newest.put_back(std::move(newest_));
+    newest_.reset();
+    batch_.reset();
+    control_in_batch_ = false;
+    if (wire_ && wire_->is_plain_bytes)
+        wake_producer_ |= from_.flow.set_taken(from_.queue.skip_to_border() + passed_by_);
+    else
+        return_to_message_start();
+    wire_.reset(); // its parts may go with the connection
+    rest_is_void_ |= std::exchange(rest_expected_, false);
+    drop_void_rest();
+}
+
+void outgoing::discard()
+{
+    base::byte_queue& queue = from_.queue;
+    queue.unsend();
+    while (queue.load()) {
+        if (queue.head().is_body)
+            queue.consume_body();
+        else
+            queue.consume(static_cast<std::size_t>(queue.read_end() - queue.read_begin()));
+    }
+    queue.unsend();
+    newest_.reset();
+    batch_.reset();
+    control_in_batch_ = false;
+    from_.newest.take();
+    wake_producer_ |= from_.flow.set_taken(queue.published_messages() + passed_by_);
+}
+
+// The first message that was not taken as a whole is to be sent again: finds its beginning.
+void outgoing::return_to_message_start() noexcept
+{
+    base::byte_queue& queue = from_.queue;
+    const std::uint64_t broken_at = queue.send_position();
+    queue.unsend();
+    while (queue.read_position() < broken_at && queue.load()) {
+        if (queue.head().is_continuation) {
+            // It was written past the queue in part: its beginning is not there any more.
+            queue.consume_body();
+            count_taken(queue.read_position());
+            continue;
+        }
+        auto ahead = queue.look_behind_read_cursor();
+        for (bool more = true; more && ahead.load();) {
+            const queued_header at = next_header(ahead);
+            ahead.consume(static_cast<std::size_t>(at.header.body_bytes));
+            more = (at.header.flags & zmtp3::flag_more) != 0;
+        }
+        const std::uint64_t end = ahead.position();
+        if (end > broken_at)
+            break;
+        while (queue.read_position() < end && queue.load()) {
+            if (queue.head().is_body)
+                queue.consume_body();
+            else
+                queue.consume(static_cast<std::size_t>(std::min<std::uint64_t>(
+                    queue.read_end() - queue.read_begin(), end - queue.read_position())));
+        }
+        count_taken(end);
+    }
+    queue.unsend();
+}
+
+// The rest of a frame whose beginning went to an earlier connection.
+void outgoing::drop_void_rest()
+{
+    base::byte_queue& queue = from_.queue;
+    if (!rest_is_void_ || !queue.at_boundary() || !queue.load())
+        return;
+    rest_is_void_ = false;
+    if (queue.head().is_continuation) {
+        queue.consume_body();
+        count_taken(queue.read_position());
+    }
+    queue.unsend();
+}
+
+// The message that ends at this position, unless it was counted with a batch.
+void outgoing::count_taken(std::uint64_t position) noexcept
+{
+    if (position <= counted_until_)
+        return;
+    counted_until_ = position;
+    // A batch may have been counted together with the newest messages behind it.
+    if (from_.flow.taken() < from_.queue.published_messages() + passed_by_)
+        wake_producer_ |= from_.flow.add_taken(1);
+}
+
+// --- offers
+
+bool outgoing::is_at_boundary() const noexcept
+{
+    return encodes_queue_format_ && from_.queue.at_boundary() && !rest_expected_;
+}
+
+outgoing::offer outgoing::next(std::span<iovec, most_entries> entries, bool may_begin) noexcept
+{
+    if (!control_.empty() && staged_.empty() && !newest_ && !batch_waits() && is_at_boundary()) {
+        staged_.swap(control_);
+        staged_sent_ = 0;
+    }
+    if (!staged_.empty())
+        return one(source::staged, staged_.data() + staged_sent_, staged_.size() - staged_sent_,
+                   entries, false);
+    if (batch_waits())
+        return offer_batch(entries, false);
+    if (newest_)
+        return offer_newest(entries, false);
+    return passes_queue() ? offer_queue(entries, may_begin) : offer_encoded(entries, may_begin);
+}
+
+outgoing::offer outgoing::one(source from, std::byte* at, std::size_t bytes,
+                              std::span<iovec> entries, bool begins) noexcept
+{
+    offered_ = from;
+    entries[0] = {at, bytes};
+    return {offer_kind::bytes, 1, bytes, begins};
+}
+
+outgoing::offer outgoing::offer_batch(std::span<iovec> entries, bool begins) noexcept
+{
+    offered_ = source::batch;
+    offer made{offer_kind::bytes, 0, 0, begins};
+    made.count = batch_->list(entries, made.bytes);
+    return made;
+}
+
+outgoing::offer outgoing::offer_newest(std::span<iovec> entries, bool begins) noexcept
+{
+    const std::size_t total = view_frame(*newest_.get()).total_bytes;
+    return one(source::newest, newest_->data + newest_sent_, total - newest_sent_, entries, begins);
+}
+
+outgoing::offer outgoing::offer_encoded(std::span<iovec> entries, bool may_begin) noexcept
+{
+    const base::byte_queue& queue = from_.queue;
+    if (!may_begin && (queue.published_position() != queue.send_position() ||
+                       from_.newest.filled() || !control_.empty()))
+        return {offer_kind::pending};
+    if (!encode_batch())
+        return {offer_kind::failed};
+    return batch_waits() ? offer_batch(entries, true) : offer{};
+}
+
+outgoing::offer outgoing::offer_queue(std::span<iovec> entries, bool may_begin) noexcept
+{
+    drop_void_rest();
+    base::byte_queue& queue = from_.queue;
+    base::byte_queue::batch batch;
+    if (!rest_is_void_) // else the rest comes first, and is still to be committed
+        batch = queue.gather(entries.data(), control_.empty() ? entries.size() : 1, batch_bytes);
+    if (batch.count == 0 && !from_.newest.filled())
+        return {};
+    if (!may_begin)
+        return {offer_kind::pending};
+    if (batch.count == 0) {
+        newest_ = from_.newest.take();
+        newest_sent_ = 0;
+        return newest_ ? offer_newest(entries, true) : offer{};
+    }
+    counted_until_ = queue.send_position() + batch.bytes;
+    wake_producer_ |= from_.flow.set_taken(batch.messages + passed_by_);
+    offered_ = source::queue;
+    return {offer_kind::bytes, batch.count, batch.bytes, true};
+}
+
+void outgoing::taken(std::size_t bytes) noexcept
+{
+    switch (offered_) {
+    case source::staged:
+        staged_sent_ += bytes;
+        if (staged_sent_ < staged_.size())
+            return;
+        staged_ = {}; // seldom needed again
+        staged_sent_ = 0;
+        return;
+    case source::batch:
+        batch_->written(bytes);
+        let_go_of_written();
+        if (batch_waits())
+            return;
+        newest_.reset();
+        control_in_batch_ = false;
+        if (encodes_queue_format_)
+            batch_.reset(); // seldom needed again
+        return;
+    case source::newest:
+        newest_sent_ += bytes;
+        if (newest_sent_ == view_frame(*newest_.get()).total_bytes)
+            newest_.reset();
+        return;
+    case source::queue:
+        from_.queue.sent(bytes);
+        if (bytes != 0)
+            rest_expected_ = false; // it was first
+        return;
+    case source::none:
+        return;
+    }
+}
+
+bool outgoing::all_taken() const noexcept
+{
+    return from_.queue.send_position() == from_.queue.published_position() && !control_waits() &&
+           !batch_waits() && !newest_ && !from_.newest.filled();
+}
+
+bool outgoing::sleep() noexcept
+{
+    return from_.queue.sleep() && !(from_.newest.filled() && from_.queue.wake());
+}
+
+// --- commands
+
+bool outgoing::add_command(const traffic_command& command)
+{
+    if (control_.size() + traffic_command_frame_bytes(command) > most_control_bytes)
+        return false;
+    append_traffic_command(control_, command);
+    return true;
+}
+
+std::size_t outgoing::bytes_on_wire(const traffic_command& command) const
+{
+    std::vector<std::byte> frame;
+    append_traffic_command(frame, command);
+    return wire_ ? engine::bytes_on_wire(*wire_, frame) : frame.size();
+}
+
+// --- encoding
+
+// Can the bytes of the queue be sent as they lie there?
+bool outgoing::passes_queue() const noexcept
+{
+    return encodes_queue_format_ &&
+           (!wire_ || !wire_->filter || wire_->filter->passes_all(from_.queue.send_position()));
+}
+
+// What of the queue the batch has written, or need not write.
+void outgoing::let_go_of_written() noexcept
+{
+    const std::uint64_t sent = from_.queue.send_position();
+    if (batch_->position_written() > sent)
+        from_.queue.sent(static_cast<std::size_t>(batch_->position_written() - sent));
+}
+
+// Encodes the next message of the queue; false if there is none. The queue has whole frames: with
+// such a wire nothing is written past it.
+bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to)
+{
+    bool more = true;
+    bool any = false;
+    while (more && ahead.load()) {
+        any = true;
+        const queued_header at = next_header(ahead);
+        to.put({at.header.flags,
+                {ahead.begin(), static_cast<std::size_t>(at.header.body_bytes)},
+                at.is_body_apart ? ahead.head().owner : nullptr,
+                at.position});
+        ahead.consume(static_cast<std::size_t>(at.header.body_bytes));
+        more = (at.header.flags & zmtp3::flag_more) != 0;
+    }
+    return any;
+}
+
+// The same for a message that replaces others.
+void outgoing::encode_newest(frame_encoder& to)
+{
+    newest_ = from_.newest.take(); // until it is written
+    if (!newest_)
+        return;
+    newest_sent_ = 0;
+    const copied_frame frame = view_frame(*newest_.get());
+    to.put({frame.flags, frame.body, newest_.get(), from_.queue.published_position()});
+    if (!batch_waits())
+        newest_.reset(); // the filter has left it out
+}
+
+// Fills the batch with what there is.
+bool outgoing::encode_batch() noexcept
+{
+    drop_void_rest();
+    try {
+        if (!batch_)
+            batch_ = std::make_unique<write_batch>();
+        frame_encoder encoder(*wire_, *batch_);
+        auto ahead = from_.queue.look_behind_send_cursor();
+        batch_->begin_at(ahead.position());
+        encoder.put_own(control_);
+        control_in_batch_ = batch_waits();
+        control_.clear();
+        while (!rest_is_void_ && !batch_->full() && encode_message(ahead, encoder)) {
+            batch_->end_message(ahead.position());
+            count_taken(ahead.position());
+        }
+        if (!batch_waits())
+            encode_newest(encoder);
+        if (encoder.failed()) {
+            error_ = EPROTO;
+            return false;
+        }
+    } catch (const std::bad_alloc&) {
+        error_ = ENOMEM;
+        return false;
+    }
+    if (!batch_waits())
+        let_go_of_written();
+    return true;
+}
+
+// --- past the queue
+
+bool outgoing::can_pass_by() const noexcept
+{
+    return !batch_waits() && control_.empty() && staged_.empty() && !newest_ && passes_queue();
+}
+
+bool outgoing::list_all(std::span<iovec, most_entries> entries,
+                        base::byte_queue::batch& all) noexcept
+{
+    drop_void_rest();
+    base::byte_queue& queue = from_.queue;
+    all = queue.gather(entries.data(), entries.size() - 2, batch_bytes);
+    if (rest_is_void_ || queue.send_position() + all.bytes != queue.published_position())
+        return false;
+    return true;
+}
+
+void outgoing::begin_listed(const base::byte_queue::batch& all) noexcept
+{
+    if (all.count == 0)
+        return;
+    counted_until_ = from_.queue.send_position() + all.bytes;
+    wake_producer_ |= from_.flow.set_taken(all.messages + passed_by_);
+}
+
+void outgoing::passed_by(std::size_t queued, std::size_t message, std::size_t taken) noexcept
+{
+    if (queued != 0 && taken != 0) {
+        from_.queue.sent(std::min(taken, queued));
+        rest_expected_ = false; // it was first
+    }
+    const std::size_t of_message = taken - std::min(taken, queued);
+    if (of_message == message) {
+        from_.flow.add_sent(1);
+        wake_producer_ |= from_.flow.add_taken(1);
+        ++passed_by_;
+    }
+    if (of_message != 0)
+        rest_expected_ = of_message != message;
+}
+
+} // namespace zlink::engine

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/traffic/raw_inbound.hpp"
+
+#include "engine/codec/zmtp3.hpp"
+
+#include <algorithm>
+
+namespace zlink::engine {
+namespace {
+
+constexpr std::size_t header_bytes = zmtp3::long_header_bytes;
+constexpr std::size_t largest_chunk_bytes = 64 * 1024 - header_bytes;
+constexpr std::size_t smallest_read_bytes = 2 * 1024;
+constexpr std::size_t largest_read_bytes = 64 * 1024;
+
+} // namespace
+
+raw_inbound::raw_inbound(base::channel& to, std::size_t chunk_bytes) noexcept
+    : decoder(to),
+      chunk_bytes_(std::clamp(chunk_bytes, std::size_t{1}, largest_chunk_bytes)),
+      read_bytes_(smallest_read_bytes)
+{}
+
+// Each entry has room for the header of its message in front, which is written once its size is
+// known: in the LONG form, so that it does not matter how large that is.
+int raw_inbound::prepare(std::span<iovec> space) noexcept
+{
+    base::byte_queue& queue = to_.queue;
+    // The rest of a chunk of memory is used up to a quarter; then it is better to begin a new one.
+    std::byte* at = queue.reserve(header_bytes + std::min(chunk_bytes_, read_bytes_ / 4));
+    if (!at)
+        return 0;
+    std::size_t room = queue.room();
+    std::size_t count = 0;
+    offered_ = 0;
+    while (count < space.size() && room > header_bytes && offered_ < read_bytes_) {
+        const std::size_t bytes =
+            std::min({chunk_bytes_, room - header_bytes, read_bytes_ - offered_});
+        space[count++] = {at + header_bytes, bytes};
+        at += header_bytes + bytes;
+        room -= header_bytes + bytes;
+        offered_ += bytes;
+    }
+    return static_cast<int>(count);
+}
+
+inbound_error raw_inbound::received(std::size_t bytes)
+{
+    if (bytes == offered_)
+        read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+    base::byte_queue& queue = to_.queue;
+    std::uint64_t messages = 0;
+    for (; bytes > 0; ++messages) {
+        const std::size_t body_bytes = std::min(bytes, chunk_bytes_);
+        zmtp3::encode_long_header(queue.tail(), 0, body_bytes);
+        queue.advance(header_bytes + body_bytes);
+        bytes -= body_bytes;
+    }
+    if (messages > 0) {
+        to_.flow.add_sent(messages);
+        wake_consumer_ |= queue.commit(messages);
+    }
+    return inbound_error::none;
+}
+
+bool raw_inbound::append(std::uint8_t flags, std::span<const std::byte> body) noexcept
+{
+    base::byte_queue& queue = to_.queue;
+    std::byte* const at = queue.reserve(header_bytes + body.size());
+    if (!at)
+        return false;
+    zmtp3::encode_long_header(at, flags, body.size());
+    std::copy(body.begin(), body.end(), at + header_bytes);
+    queue.advance(header_bytes + body.size());
+    to_.flow.add_sent(1);
+    wake_consumer_ |= queue.commit(1);
+    return true;
+}
+
+} // namespace zlink::engine

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/traffic/wire_inbound.hpp"
+
+#include "engine/codec/zmtp3.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+namespace zlink::engine {
+namespace {
+
+constexpr std::size_t smallest_read_bytes = 2 * 1024;
+constexpr std::size_t largest_read_bytes = 64 * 1024;
+// Bodies from here on get memory of their own, unless they have arrived as a whole already.
+constexpr std::size_t large_body_bytes = 24 * 1024;
+// The control frames of a codec are small: they carry a context at most.
+constexpr std::uint64_t max_control_bytes = 1024;
+
+} // namespace
+
+wire_inbound::wire_inbound(base::channel& to, wire how, message_rules rules,
+                           command_handler& commands) noexcept
+    : decoder(to),
+      wire_(std::move(how)),
+      rules_(rules),
+      commands_(commands),
+      read_bytes_(smallest_read_bytes)
+{}
+
+// Keeps the buffer: the caller may be in the middle of a command that lies there.
+void wire_inbound::reset() noexcept
+{
+    next_ = end_ = needed_ = 0;
+    step_ = step::head;
+    block_.reset();
+    in_message_ = false;
+    if (std::exchange(marked_, false))
+        wake_consumer_ |= to_.queue.publish();
+    to_.queue.rollback();
+}
+
+bool wire_inbound::append(std::uint8_t flags, std::span<const std::byte> body) noexcept
+{
+    std::byte* const at = to_.queue.reserve(zmtp3::long_header_bytes + body.size());
+    if (!at)
+        return false;
+    const std::size_t header_bytes = zmtp3::encode_header(at, flags, body.size());
+    if (!body.empty()) // memcpy must not see null
+        std::memcpy(at + header_bytes, body.data(), body.size());
+    to_.queue.advance(header_bytes + body.size());
+    end_of_frame(false);
+    if (std::exchange(marked_, false))
+        wake_consumer_ |= to_.queue.publish();
+    return true;
+}
+
+int wire_inbound::prepare(std::span<iovec> space) noexcept
+{
+    if (step_ == step::open_frame)
+        return 0; // there was no memory to deliver it
+    std::size_t count = 0;
+    std::size_t want = read_bytes_;
+    if (step_ == step::large_body) {
+        const auto total = static_cast<std::size_t>(head_.body_bytes);
+        space[count++] = {block_->data + block_filled_, total - block_filled_};
+        want = smallest_read_bytes;
+    }
+    if (next_ != 0) {
+        if (available() != 0)
+            std::memmove(buffer_.data(), buffer_.data() + next_, available());
+        end_ = available();
+        next_ = 0;
+    }
+    const std::size_t size = std::max(needed_, end_ + want);
+    try {
+        if (end_ == 0 && buffer_.size() > 2 * size)
+            buffer_ = {}; // an idle connection keeps little
+        if (buffer_.size() < size)
+            buffer_.resize(size);
+    } catch (const std::bad_alloc&) {
+        return 0;
+    }
+    offered_ = buffer_.size() - end_;
+    space[count++] = {buffer_.data() + end_, offered_};
+    return static_cast<int>(count);
+}
+
+inbound_error wire_inbound::received(std::size_t bytes)
+{
+    went_on_ = false;
+    if (step_ == step::large_body) {
+        const std::size_t rest =
+            std::min(bytes, static_cast<std::size_t>(head_.body_bytes) - block_filled_);
+        block_filled_ += rest;
+        bytes -= rest;
+    } else if (bytes == offered_) {
+        read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+    } else if (bytes < read_bytes_ / 4) {
+        read_bytes_ = std::max(read_bytes_ / 2, smallest_read_bytes);
+    }
+    end_ += bytes;
+    return go_on();
+}
+
+inbound_error wire_inbound::go_on()
+{
+    const inbound_error error = take_frames();
+    if (std::exchange(marked_, false))
+        wake_consumer_ |= to_.queue.publish();
+    return error;
+}
+
+// Each step is either done, or leaves everything as it was for the next time.
+inbound_error wire_inbound::take_frames()
+{
+    for (;;) {
+        inbound_error error = inbound_error::none;
+        const step before = step_;
+        switch (step_) {
+        case step::head:
+            error = take_head();
+            if (step_ == before)
+                return error;
+            break;
+        case step::body:
+            if (head_.body_bytes <= available()) {
+                body_in_buffer_ = static_cast<std::size_t>(head_.body_bytes);
+                error = open_body(std::span(buffer_).subspan(next_, body_in_buffer_));
+            } else if (head_.body_bytes >= large_body_bytes) {
+                error = begin_large_body();
+            } else {
+                needed_ = static_cast<std::size_t>(head_.body_bytes);
+                return inbound_error::none;
+            }
+            break;
+        case step::large_body:
+            if (block_filled_ < head_.body_bytes)
+                return inbound_error::none;
+            body_in_buffer_ = 0;
+            error = open_body({block_->data, block_filled_});
+            break;
+        case step::open_frame:
+            error = deliver();
+            break;
+        }
+        if (error != inbound_error::none)
+            return error;
+    }
+}
+
+inbound_error wire_inbound::take_head() noexcept
+{
+    needed_ = 0;
+    if (available() == 0)
+        return inbound_error::none;
+    switch (wire_.codec->decode_head(buffer_.data() + next_, available(), head_)) {
+    case frame_codec::decoded::incomplete:
+        needed_ = frame_codec::max_head_bytes;
+        return inbound_error::none;
+    case frame_codec::decoded::no_frame:
+        return inbound_error::no_frame;
+    case frame_codec::decoded::head:
+        break;
+    }
+    std::uint64_t most = max_control_bytes;
+    if (!head_.is_control) {
+        // Only an open frame tells whether it is a command.
+        most = rules_.max_bytes(wire_.cipher || (head_.flags & zmtp3::flag_command) != 0);
+        if (wire_.cipher && most < zmtp3::max_body_bytes)
+            most = wire_.cipher->sealed_bytes(static_cast<std::size_t>(most));
+    }
+    if (head_.body_bytes > most)
+        return inbound_error::too_large;
+    next_ += head_.head_bytes;
+    step_ = step::body;
+    return inbound_error::none;
+}
+
+inbound_error wire_inbound::begin_large_body() noexcept
+{
+    if (head_.body_bytes > SIZE_MAX / 4)
+        return inbound_error::out_of_memory;
+    block_ = base::buffer_ref(base::allocate_buffer(static_cast<std::size_t>(head_.body_bytes)));
+    if (!block_)
+        return inbound_error::out_of_memory;
+    block_filled_ = available();
+    if (block_filled_ != 0)
+        std::memcpy(block_->data, buffer_.data() + next_, block_filled_);
+    next_ = end_;
+    step_ = step::large_body;
+    return inbound_error::none;
+}
+
+inbound_error wire_inbound::open_body(std::span<std::byte> body) noexcept
+{
+    needed_ = 0;
+    wire_.codec->decode_body(body);
+    flags_ = head_.flags;
+    body_ = body;
+    allowed_ = false;
+    step_ = step::open_frame;
+    if (!wire_.cipher || head_.is_control)
+        return inbound_error::none;
+    const frame_cipher::opened opened = wire_.cipher->open(head_.flags, body);
+    if (!opened.ok)
+        return inbound_error::not_authentic;
+    flags_ = opened.flags & (zmtp3::flag_more | zmtp3::flag_command);
+    body_ = opened.body;
+    return inbound_error::none;
+}
+
+inbound_error wire_inbound::deliver()
+{
+    if (head_.is_control) {
+        const traffic_command control = wire_.codec->decode_control(body_);
+        if (control.kind == traffic_command_kind::other) {
+            end_of_body();
+            return inbound_error::none;
+        }
+        std::vector<std::byte> frame;
+        append_traffic_command(frame, control);
+        zmtp3::frame_header header;
+        zmtp3::decode_header(frame.data(), frame.size(), header);
+        return tell(std::span(frame).subspan(header.header_bytes));
+    }
+    const bool command = (flags_ & zmtp3::flag_command) != 0;
+    const bool more = (flags_ & zmtp3::flag_more) != 0;
+    if (body_.size() > rules_.max_bytes(command))
+        return inbound_error::too_large;
+    if (command && !rules_.keep(parse_traffic_command(body_).kind))
+        return tell(body_);
+    if (!command && !allowed_ && !rules_.allow_part(body_.size(), more))
+        return inbound_error::bad_envelope;
+    allowed_ = true;
+    if (command)
+        flags_ = zmtp3::flag_command; // the bit of a further part means nothing here
+    if (!deliver_part())
+        return inbound_error::out_of_memory;
+    end_of_body();
+    // Between the frames of a message a command becomes visible together with them.
+    end_of_frame(command ? in_message_ : more);
+    return inbound_error::none;
+}
+
+// The frame is over before its command is told: that may reset() everything.
+inbound_error wire_inbound::tell(std::span<const std::byte> command_body)
+{
+    base::buffer_ref block = std::move(block_); // the command may lie there
+    const std::size_t next = next_;
+    const std::size_t end = end_;
+    end_of_body();
+    went_on_ = false;
+    try {
+        commands_.on_command(command_body);
+    } catch (...) {
+        next_ = next;
+        end_ = end;
+        block_ = std::move(block);
+        step_ = step::open_frame;
+        throw;
+    }
+    return inbound_error::none;
+}
+
+bool wire_inbound::deliver_part() noexcept
+{
+    base::byte_queue& queue = to_.queue;
+    const std::size_t copied = block_ ? 0 : body_.size();
+    std::byte* const at = queue.reserve(zmtp3::long_header_bytes + copied);
+    if (!at || (block_ && !body_.empty() && !queue.prepare_append()))
+        return false;
+    std::size_t bytes = zmtp3::encode_header(at, flags_, body_.size());
+    if (copied != 0)
+        std::memcpy(at + bytes, body_.data(), copied);
+    queue.advance(bytes + copied);
+    if (block_ && !body_.empty())
+        queue.append(block_.release(), body_.data(), body_.size());
+    return true;
+}
+
+void wire_inbound::end_of_body() noexcept
+{
+    next_ += body_in_buffer_;
+    if (next_ == end_)
+        next_ = end_ = 0;
+    block_.reset();
+    step_ = step::head;
+}
+
+void wire_inbound::end_of_frame(bool more) noexcept
+{
+    in_message_ = more;
+    went_on_ = true;
+    if (more)
+        return;
+    to_.queue.mark(1);
+    to_.flow.add_sent(1);
+    marked_ = true;
+}
+
+} // namespace zlink::engine

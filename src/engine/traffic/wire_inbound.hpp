@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/traffic/decoder.hpp"
+#include "engine/traffic/message_rules.hpp"
+#include "engine/wire/wire.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace zlink::engine {
+
+/// The decoder of a wire that changes frames: takes them apart with the codec, opens them with the
+/// cipher and puts them into the channel. Small frames are read many at a time and copied; the body
+/// of a large one gets memory of its own, is read straight into it, and is changed and opened
+/// there.
+///
+/// Thread safety: one thread at a time (the channel's consumer is another).
+/// Lifetime: the channel must outlive the object.
+/// Memory: what the peer announces within the limits, at most that much per frame, and the size of
+/// one read.
+class wire_inbound final : public decoder {
+public:
+    wire_inbound(base::channel& to, wire how, message_rules rules,
+                 command_handler& commands) noexcept;
+    ~wire_inbound() override { reset(); }
+
+    int prepare(std::span<iovec> space) noexcept override;
+    inbound_error received(std::size_t bytes) override;
+    inbound_error go_on() override;
+    /// Also from within command_handler::on_command(): nothing that follows is taken then.
+    void reset() noexcept override;
+    bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
+    bool in_message() const noexcept override
+    {
+        return in_message_ || step_ != step::head || next_ != end_;
+    }
+
+private:
+    enum class step : std::uint8_t {
+        head,       ///< the head of a frame comes next
+        body,       ///< its body
+        large_body, ///< its body, which is read to block_
+        open_frame, ///< the frame is decoded and opened, and has to be delivered
+    };
+
+    std::size_t available() const noexcept { return end_ - next_; }
+    inbound_error take_frames();
+    inbound_error take_head() noexcept;
+    inbound_error begin_large_body() noexcept;
+    inbound_error open_body(std::span<std::byte> body) noexcept;
+    inbound_error deliver();
+    inbound_error tell(std::span<const std::byte> command_body);
+    bool deliver_part() noexcept;
+    void end_of_frame(bool more) noexcept;
+    void end_of_body() noexcept;
+
+    const wire wire_;
+    message_rules rules_;
+    command_handler& commands_;
+
+    std::vector<std::byte> buffer_; ///< what was read: [next_, end_) is not taken yet
+    std::size_t next_ = 0;
+    std::size_t end_ = 0;
+    std::size_t needed_ = 0;  ///< so much has to be in the buffer before anything can be taken
+    std::size_t read_bytes_;  ///< how much to read at a time: follows the traffic
+    std::size_t offered_ = 0; ///< of the buffer, by prepare()
+
+    step step_ = step::head;
+    frame_head head_;        ///< of the frame that is being taken
+    base::buffer_ref block_; ///< for its body, if that is large
+    std::size_t block_filled_ = 0;
+    std::uint8_t flags_ = 0;         ///< of the frame, when it is open
+    std::span<std::byte> body_;      ///< the same; in the buffer or in block_
+    std::size_t body_in_buffer_ = 0; ///< bytes of the buffer that go with it
+    bool allowed_ = false;           ///< it has passed the rules
+    bool in_message_ = false;
+    bool marked_ = false;
+};
+
+} // namespace zlink::engine

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/wire/write_batch.hpp"
+
+#include "engine/bytes.hpp"
+
+#include <algorithm>
+
+namespace zlink::engine {
+namespace {
+
+constexpr std::size_t batch_entries = 64;
+constexpr std::size_t batch_bytes = 64 * 1024;
+// Below this a copy costs less than an entry of its own.
+constexpr std::size_t referred_bytes = 2 * 1024;
+// Memory kept for the next batch.
+constexpr std::size_t kept_bytes = 4 * batch_bytes;
+
+} // namespace
+
+void write_batch::append(std::span<const std::byte> bytes)
+{
+    if (bytes.empty())
+        return;
+    append_bytes(copies_, bytes);
+    append_piece(bytes.size());
+}
+
+std::span<std::byte> write_batch::extend(std::size_t bytes)
+{
+    if (bytes == 0)
+        return {};
+    copies_.resize(copies_.size() + bytes);
+    append_piece(bytes);
+    return std::span(copies_).last(bytes);
+}
+
+// The copies that were appended last.
+void write_batch::append_piece(std::size_t copied_bytes)
+{
+    if (!pieces_.empty() && !pieces_.back().data)
+        pieces_.back().bytes += copied_bytes;
+    else
+        pieces_.push_back({nullptr, copied_bytes, nullptr});
+    bytes_ += copied_bytes;
+}
+
+void write_batch::append_block(base::buffer_ref block, std::size_t bytes)
+{
+    pieces_.push_back({block->data, bytes, block.get()});
+    block.release();
+    bytes_ += bytes;
+}
+
+void write_batch::end_message(std::uint64_t queue_position)
+{
+    if (pieces_.empty())
+        position_written_ = queue_position;
+    else
+        ends_.push_back({bytes_, queue_position});
+}
+
+void write_batch::append_body(std::span<const std::byte> body, base::buffer* owner)
+{
+    if (!owner || body.size() < referred_bytes)
+        return append(body);
+    pieces_.push_back({body.data(), body.size(), owner});
+    owner->add_reference();
+    bytes_ += body.size();
+}
+
+bool write_batch::full() const noexcept
+{
+    return bytes_ >= batch_bytes || pieces_.size() >= batch_entries;
+}
+
+std::size_t write_batch::list(std::span<iovec> entries, std::size_t& bytes) const noexcept
+{
+    std::size_t count = 0;
+    const std::byte* copy = copies_.data() + copies_passed_;
+    std::size_t written = next_written_;
+    for (std::size_t i = next_; i < pieces_.size() && count < entries.size(); ++i) {
+        const piece& each = pieces_[i];
+        const std::byte* const data = each.data ? each.data : copy;
+        if (!each.data)
+            copy += each.bytes;
+        entries[count++] = {const_cast<std::byte*>(data) + written, each.bytes - written};
+        bytes += each.bytes - written;
+        written = 0;
+    }
+    return count;
+}
+
+void write_batch::written(std::size_t bytes) noexcept
+{
+    bytes_written_ += bytes;
+    for (; next_end_ < ends_.size() && ends_[next_end_].bytes <= bytes_written_; ++next_end_)
+        position_written_ = ends_[next_end_].queue_position;
+    while (next_ < pieces_.size()) {
+        const piece& at = pieces_[next_];
+        const std::size_t step = std::min(bytes, at.bytes - next_written_);
+        next_written_ += step;
+        bytes -= step;
+        if (next_written_ < at.bytes)
+            return;
+        if (!at.data)
+            copies_passed_ += at.bytes;
+        release(at);
+        ++next_;
+        next_written_ = 0;
+    }
+    clear();
+}
+
+void write_batch::clear() noexcept
+{
+    for (; next_ < pieces_.size(); ++next_)
+        release(pieces_[next_]);
+    pieces_.clear();
+    copies_.clear();
+    ends_.clear();
+    if (copies_.capacity() > kept_bytes)
+        copies_ = {};
+    bytes_ = bytes_written_ = next_ = next_written_ = copies_passed_ = next_end_ = 0;
+}
+
+} // namespace zlink::engine

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/memory/buffer.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <sys/uio.h>
+#include <vector>
+
+namespace zlink::engine {
+
+/// Bytes on their way to a connection that does not take them as they lie in a channel: copies of
+/// small things, references to large bodies.
+///
+/// Thread safety: one thread at a time.
+/// Errors: only memory exhaustion throws (std::bad_alloc).
+/// Memory: what was appended since the batch was empty; buffers referred to are kept until then.
+class write_batch {
+public:
+    write_batch() = default;
+    ~write_batch() { clear(); }
+    write_batch(const write_batch&) = delete;
+    write_batch& operator=(const write_batch&) = delete;
+
+    /// Appends a copy.
+    void append(std::span<const std::byte> bytes);
+    void append(std::byte byte) { append(std::span(&byte, 1)); }
+    /// Appends a frame's body: by reference if it is large and `owner`, in which it lies, is given.
+    void append_body(std::span<const std::byte> body, base::buffer* owner);
+
+    /// Appends `bytes` bytes and returns where they lie, to be written at once: the next call may
+    /// move them.
+    std::span<std::byte> extend(std::size_t bytes);
+    /// Appends the first `bytes` bytes of a block, and keeps the block until they are written.
+    void append_block(base::buffer_ref block, std::size_t bytes);
+
+    // A batch made of the messages of a queue knows how far into the queue it has been written.
+
+    /// What is appended from here on comes from this position of a queue.
+    void begin_at(std::uint64_t queue_position) noexcept { position_written_ = queue_position; }
+    /// All of a message was appended, perhaps nothing; it ends at this position of the queue.
+    void end_message(std::uint64_t queue_position);
+    /// The end, in the queue, of the last message that was written as a whole.
+    std::uint64_t position_written() const noexcept { return position_written_; }
+
+    bool empty() const noexcept { return pieces_.empty(); }
+    /// Is it as much as one write should take?
+    bool full() const noexcept;
+    /// What was appended, if all of it are copies and nothing was written.
+    std::span<const std::byte> copies() const noexcept { return copies_; }
+
+    /// Lists what is left, as far as there are entries; returns how many were filled, and adds up
+    /// their bytes.
+    std::size_t list(std::span<iovec> entries, std::size_t& bytes) const noexcept;
+    /// So many of the bytes that are left were written.
+    void written(std::size_t bytes) noexcept;
+    /// Drops what is left.
+    void clear() noexcept;
+
+private:
+    struct piece {
+        const std::byte* data; ///< null: bytes of copies_, which may still move
+        std::size_t bytes;
+        base::buffer* owner;
+    };
+    void release(const piece& done) noexcept
+    {
+        if (done.owner)
+            done.owner->drop_reference();
+    }
+    struct message_end {
+        std::size_t bytes; ///< of the batch, up to the end of the message
+        std::uint64_t queue_position;
+    };
+    void append_piece(std::size_t copied_bytes);
+
+    std::vector<std::byte> copies_;
+    std::vector<piece> pieces_;
+    std::vector<message_end> ends_;
+    std::size_t next_end_ = 0;
+    std::uint64_t position_written_ = 0;
+    std::size_t bytes_ = 0;
+    std::size_t bytes_written_ = 0;
+    std::size_t next_ = 0;          ///< the piece to be written next
+    std::size_t next_written_ = 0;  ///< bytes of it that are written
+    std::size_t copies_passed_ = 0; ///< where the copies of it begin
+};
+
+} // namespace zlink::engine
