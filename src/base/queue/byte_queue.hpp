@@ -24,9 +24,9 @@ inline constexpr std::size_t cache_line_bytes = 64;
 /// it asleep: no wake-up can be lost. A new queue counts its consumer as awake: whoever takes up
 /// that role looks for what is there already, and then goes to sleep.
 ///
-/// A producer that does the consumer's work itself for a while (core::writer: duty) may publish
-/// without that read-modify-write; recall() ends such a time. sleep_protocol_test.cpp tries both
-/// agreements in every order of their steps.
+/// A producer that does the consumer's work itself for a while (core::writer: ownership) may
+/// publish without that read-modify-write; recall() ends such a time. sleep_protocol_test.cpp tries
+/// both agreements in every order of their steps.
 ///
 /// Thread safety: producer functions in one thread at a time, consumer functions in one thread at a
 /// time; handing a side to another thread needs an ordering of its own (a lock, a queue).
@@ -113,10 +113,10 @@ public:
         return (published_.exchange(committed_position_ << 1, std::memory_order_acq_rel) &
                 asleep_bit) != 0;
     }
-    /// As commit(), for a producer that has taken over the consumer's duty: costs no atomic
+    /// As commit(), for a producer that has taken over the consumer's role: costs no atomic
     /// read-modify-write. The consumer must not rely on its sleep bit meanwhile; it ends this by
     /// recall(). True once after a recall: the producer goes back to commit().
-    bool commit_on_duty(std::uint64_t messages) noexcept
+    bool commit_as_owner(std::uint64_t messages) noexcept
     {
         mark(messages);
         published_messages_.store(messages_, std::memory_order_relaxed);
@@ -172,8 +172,8 @@ public:
         return published_.compare_exchange_strong(seen, asleep, std::memory_order_acq_rel) ||
                seen == asleep;
     }
-    /// Ends the duty of the producer: all that it has committed so far is visible after the call,
-    /// and its next commit_on_duty() will tell it. Needs has_heavy_fence().
+    /// Ends the ownership of the producer: all that it has committed so far is visible after the
+    /// call, and its next commit_as_owner() will tell it. Needs has_heavy_fence().
     void recall() noexcept
     {
         announce_recall();

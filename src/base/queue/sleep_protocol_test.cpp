@@ -13,7 +13,7 @@ namespace zlink::base {
 namespace {
 
 struct rules {
-    bool on_duty;     ///< plain stores and a look at the recall, instead of read-modify-writes
+    bool is_owner;    ///< plain stores and a look at the recall, instead of read-modify-writes
     bool heavy_fence; ///< recall() makes late stores visible
     bool sleep_is_compare_exchange;
 };
@@ -30,7 +30,7 @@ struct state {
     // producer: commits begun, and where it stands in one
     int begun = 0;
     enum producer_step : std::uint8_t { ready, stored } producer = ready;
-    bool duty = false;
+    bool owner = false;
     bool woke = false; ///< the consumer was woken and has not noticed yet
     // consumer
     int seen = 0;
@@ -44,7 +44,7 @@ struct state {
 
     auto key() const
     {
-        return std::tuple(published, asleep, recalled, late, begun, producer, duty, woke, seen,
+        return std::tuple(published, asleep, recalled, late, begun, producer, owner, woke, seen,
                           consumer);
     }
     bool operator<(const state& other) const { return key() < other.key(); }
@@ -58,7 +58,7 @@ public:
     bool loses_a_wake_up()
     {
         state first;
-        first.duty = rules_.on_duty;
+        first.owner = rules_.is_owner;
         visit(first);
         return lost_;
     }
@@ -102,7 +102,7 @@ private:
             if (from.begun == commits)
                 return;
             ++next.begun;
-            if (from.duty) {
+            if (from.owner) {
                 if (next.late)
                     flush(next); // stores stay in order
                 next.late = next.begun;
@@ -121,7 +121,7 @@ private:
         next.producer = state::ready;
         if (from.recalled) {
             next.recalled = false;
-            next.duty = false;
+            next.owner = false;
             flush(next); // waking is a system call
             wake(next);
         }
@@ -135,7 +135,7 @@ private:
         case state::looking:
             if (from.published != from.seen) {
                 next.seen = from.published;
-            } else if (rules_.on_duty && from.duty && !from.recalled) {
+            } else if (rules_.is_owner && from.owner && !from.recalled) {
                 next.recalled = true;
                 next.consumer = state::fencing;
             } else {
@@ -186,7 +186,7 @@ TEST(SleepProtocol, would_lose_one_if_sleep_did_not_compare)
     EXPECT_TRUE(exploration({false, false, false}).loses_a_wake_up());
 }
 
-TEST(SleepProtocol, loses_no_wake_up_when_a_producer_on_duty_is_recalled)
+TEST(SleepProtocol, loses_no_wake_up_when_a_producer_that_owns_the_writing_is_recalled)
 {
     exploration all({true, true, true});
     EXPECT_FALSE(all.loses_a_wake_up());

@@ -43,16 +43,16 @@ public:
     passed_by write_through(const iovec (&message)[2]) noexcept override
     {
         const auto passed = out_.write_through(message, stalls::leave, in_stream);
-        return {passed.bytes, passed.begins_duty, passed.wake_producer};
+        return {passed.bytes, passed.begins_ownership, passed.wake_producer};
     }
-    wake_result on_readable() noexcept override { return {.deferred = out_.begin_duty()}; }
+    wake_result on_readable() noexcept override { return {.deferred = out_.begin_ownership()}; }
     wake_result on_flush() noexcept override
     {
         return {.deferred = out_.drain_directly().state == writer::status::written};
     }
     wake_result on_pause() noexcept override
     {
-        out_.drain_and_end_duty();
+        out_.drain_and_end_ownership();
         return {};
     }
     void on_writable() noexcept override {}
@@ -76,7 +76,7 @@ protected:
         writer_.attach(stream_, {}, {}, {}, stream_.packet);
         writer_.drain();
     }
-    void begin_duty()
+    void begin_ownership()
     {
         send(100);
         EXPECT_EQ(sizes(), stream_.writes);
@@ -92,12 +92,12 @@ protected:
     counting_stream stream_;
     std::shared_ptr<batching_peer> peer_ = std::make_shared<batching_peer>(writer_);
     pipe_end sender_{channels_, true, nullptr};
-    const std::size_t begun_bytes_ = 102; ///< what begin_duty() has sent
+    const std::size_t begun_bytes_ = 102; ///< what begin_ownership() has sent
 };
 
 TEST_F(Batching, takes_as_many_messages_as_fit_in_a_packet)
 {
-    begin_duty();
+    begin_ownership();
     for (int i = 0; i < 3; ++i)
         send(20'000);
     EXPECT_EQ(sizes(), stream_.writes);
@@ -111,7 +111,7 @@ TEST_F(Batching, takes_as_many_messages_as_fit_in_a_packet)
 
 TEST_F(Batching, ends_a_batch_that_is_as_good_as_full)
 {
-    begin_duty();
+    begin_ownership();
     for (int i = 0; i < 6; ++i)
         send(10'000);
     EXPECT_EQ(sizes(), stream_.writes);
@@ -122,7 +122,7 @@ TEST_F(Batching, ends_a_batch_that_is_as_good_as_full)
 
 TEST_F(Batching, does_not_cut_a_message_of_several_parts)
 {
-    begin_duty();
+    begin_ownership();
     send(30'000);
     send(30'000, true);
     send(10'000);
@@ -133,7 +133,7 @@ TEST_F(Batching, does_not_cut_a_message_of_several_parts)
 
 TEST_F(Batching, goes_with_a_large_message_in_one_write)
 {
-    begin_duty();
+    begin_ownership();
     send(pipe_peer::unbatched_bytes - 1);
     EXPECT_EQ(sizes(), stream_.writes);
     send(pipe_peer::unbatched_bytes);
@@ -150,16 +150,16 @@ TEST_F(Batching, is_written_when_its_thread_is_going_to_wait_elsewhere)
         writer_.collect_at_once([&](const auto& outcome) { found = outcome.state; });
         return found;
     };
-    begin_duty();
+    begin_ownership();
     send(100);
     EXPECT_EQ(status::written, collect());
     EXPECT_EQ(sizes{2 * begun_bytes_}, stream_.writes);
     send(100);
-    EXPECT_EQ(status::written, collect()) << "the duty goes on";
+    EXPECT_EQ(status::written, collect()) << "the ownership goes on";
     EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_}), stream_.writes);
     EXPECT_EQ(status::idle, collect());
     EXPECT_EQ(status::idle, collect());
-    send(100); // is told that the duty is over, and begins another
+    send(100); // is told that the ownership is over, and begins another
     send(100);
     EXPECT_EQ(status::written, collect());
     EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_, 2 * begun_bytes_}), stream_.writes);
@@ -189,11 +189,11 @@ TEST_F(PacketBatching, leaves_the_end_of_a_large_message_to_the_next)
     send(body_bytes);
     send(body_bytes);
     expect_writes({2 * packet_bytes, 2 * packet_bytes, 2 * packet_bytes});
-    EXPECT_EQ(1U, channels_->a_to_b.flow.waiting()) << "the message counts until it has gone";
+    EXPECT_EQ(1U, channels_->a_to_b.credit.waiting()) << "the message counts until it has gone";
     sender_.flush_before_sleep();
     expect_writes({2 * packet_bytes, 2 * packet_bytes, 2 * packet_bytes, 300});
     EXPECT_TRUE(writer_.drained());
-    EXPECT_EQ(0U, channels_->a_to_b.flow.waiting());
+    EXPECT_EQ(0U, channels_->a_to_b.credit.waiting());
 }
 
 TEST_F(PacketBatching, leaves_nothing_where_messages_do_not_follow_each_other)
@@ -209,7 +209,7 @@ TEST_F(PacketBatching, leaves_what_is_left_to_the_io_thread_if_nothing_follows)
     send(body_bytes);
     EXPECT_EQ(writer::status::written, writer_.collect().state);
     expect_writes({2 * packet_bytes, 100});
-    EXPECT_EQ(writer::status::idle, writer_.collect().state) << "the duty is over";
+    EXPECT_EQ(writer::status::idle, writer_.collect().state) << "the ownership is over";
     send(body_bytes);
     expect_writes({2 * packet_bytes, 100, 2 * packet_bytes});
 }
@@ -247,7 +247,7 @@ TEST_F(PacketBatching, goes_on_when_a_connection_took_less)
     for (int turn = 0; !writer_.drained() && turn < 10; ++turn)
         writer_.drain();
     EXPECT_EQ(4 * whole, written());
-    EXPECT_EQ(4U, channels_->a_to_b.flow.taken());
+    EXPECT_EQ(4U, channels_->a_to_b.credit.taken());
 }
 
 } // namespace

@@ -7,7 +7,7 @@ namespace zlink::core {
 namespace {
 
 constexpr std::chrono::milliseconds interval{1};
-constexpr std::chrono::seconds patience{2};
+constexpr std::chrono::seconds longest_stall{2};
 
 } // namespace
 
@@ -24,7 +24,7 @@ void delivery_wait::look(left_function left, end_function end, limit how_long)
     const auto now = std::chrono::steady_clock::now();
     if (std::exchange(left_bytes_, now_left) != now_left)
         progress_ = now;
-    if (now_left == 0 || (how_long == limit::short_stall && now - progress_ >= patience))
+    if (now_left == 0 || (how_long == limit::short_stall && now - progress_ >= longest_stall))
         return end();
     if (!timer_)
         timer_ = std::make_unique<boost::asio::steady_timer>(io_);

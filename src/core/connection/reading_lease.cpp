@@ -135,7 +135,7 @@ reading_lease::read_end reading_lease::read_directly() noexcept
 transport::io_result reading_lease::read_timed(const iovec* space, int count,
                                                std::size_t offered) noexcept
 {
-    if (offered < body_place::fewest_bytes)
+    if (offered < receive_placement::fewest_bytes)
         return from_->read_some(space, count);
     const bool outside = in_->reads_outside();
     const auto begin = base::steady_clock::now();

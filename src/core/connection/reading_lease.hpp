@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/pace/body_place.hpp"
-#include "core/pace/stream_wait.hpp"
+#include "core/pace/bulk_sleep.hpp"
+#include "core/pace/receive_placement.hpp"
 #include "core/pipe/pipe.hpp"
 #include "engine/traffic/decoder.hpp"
 #include "transport/stream.hpp"
@@ -104,8 +104,8 @@ private:
         explicit direct_reading(boost::asio::io_context& io) : timer(io) {}
 
         // under the mutex
-        body_place place;
-        stream_wait wait;
+        receive_placement place;
+        bulk_sleep wait;
         // of whoever reads
         left_over left;
         int descriptor = -1; ///< to wait for, while the stream is lent

@@ -113,7 +113,7 @@ TEST_F(ReadingLease, leaves_reading_to_the_io_thread_until_it_is_handed_over)
 
 TEST_F(ReadingLease, offers_until_the_connection_has_nothing_more)
 {
-    channels_->a_to_b.flow.set_producer_limit(1);
+    channels_->a_to_b.credit.set_producer_limit(1);
     ASSERT_TRUE(in_.append(0, {}));
     stream_.input = {frame_bytes(0, "a")};
     lease_.offer(in_, stream_);

@@ -370,16 +370,16 @@ pipe_peer::wake_result session::on_readable() noexcept
 {
     burst* const thread = burst::of_this_thread();
     const auto now = burst::clock::now();
-    const auto way = thread ? pace_.choose(*thread, now) : write_pace::way::at_once;
+    const auto way = thread ? pace_.choose(*thread, now) : write_policy::way::at_once;
     switch (way) {
-    case write_pace::way::at_once:
+    case write_policy::way::at_once:
         break;
-    case write_pace::way::hand_over:
+    case write_policy::way::hand_over:
         thread->left_to_io_thread(now);
         ask(request::drain);
         return {.handed_over = true};
-    case write_pace::way::in_batches:
-        if (!options_->conflate && current_writer().begin_duty())
+    case write_policy::way::in_batches:
+        if (!options_->conflate && current_writer().begin_ownership())
             return batch(*thread);
         thread->wrote(now);
         ask(request::drain);
@@ -424,7 +424,7 @@ pipe_peer::wake_result session::on_backlog() noexcept
 
 pipe_peer::wake_result session::on_pause() noexcept
 {
-    return after_direct(current_writer().drain_and_end_duty(stalls()));
+    return after_direct(current_writer().drain_and_end_ownership(stalls()));
 }
 
 pipe_peer::wake_result session::after_direct(writer::outcome outcome) noexcept
@@ -491,7 +491,7 @@ bool session::collect_batch() noexcept
     return current_writer().unless_at_work([this] { ask(request::collect); });
 }
 
-// What a sending thread on duty has left.
+// What the owner of the writing has left.
 void session::collect()
 {
     if (in_traffic_)
@@ -507,11 +507,11 @@ pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
     const auto passed = current_writer().write_through(message, stalls(), in_stream);
     if (thread)
         thread->wrote_batch(burst::clock::now());
-    if (passed.begins_duty)
+    if (passed.begins_ownership)
         batch(*thread);
     if (passed.unfinished)
         ask(request::drain);
-    return {passed.bytes, passed.begins_duty, passed.wake_producer};
+    return {passed.bytes, passed.begins_ownership, passed.wake_producer};
 }
 
 // --- reading in the socket's thread: see reading_lease

@@ -12,7 +12,7 @@
 #include "core/connection/transport_row.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pace/burst.hpp"
-#include "core/pace/write_pace.hpp"
+#include "core/pace/write_policy.hpp"
 #include "core/pipe/pipe.hpp"
 #include "core/pipe/shared_text.hpp"
 #include "engine/handshake/peer.hpp"
@@ -95,7 +95,7 @@ public:
 
     // batched_connection: any thread
     bool write_batch() noexcept override;
-    bool end_duty() noexcept override { return current_writer().end_duty(); }
+    bool end_ownership() noexcept override { return current_writer().end_ownership(); }
     void write_last_batch() noexcept override;
     void leave_batch() noexcept override;
     bool collect_batch() noexcept override;
@@ -242,7 +242,7 @@ private:
     std::atomic<bool> gave_up_{false};
 
     // the socket's thread only
-    write_pace pace_;
+    write_policy pace_;
     bool let_go_ = false; ///< close() was called
 };
 

@@ -30,13 +30,13 @@ public:
                           const std::function<void()>& then) = 0;
 };
 
-struct shared_pace;
+struct fan_out_budget;
 
 /// What I/O objects know of the socket they work for. Outlives the socket.
 struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
-    std::shared_ptr<shared_pace> pace;                  ///< not null
+    std::shared_ptr<fan_out_budget> pace;               ///< not null
     event_sink events;                         ///< where to tell what happens to connections
     std::span<const mechanism_row> mechanisms; ///< that there are; not empty
     /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket

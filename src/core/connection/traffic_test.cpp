@@ -140,7 +140,7 @@ public:
 
     wake_result on_readable() noexcept override
     {
-        if (random_() % 2 == 0 && out_.begin_duty()) {
+        if (random_() % 2 == 0 && out_.begin_ownership()) {
             collects_ = true;
             return {.deferred = true};
         }
@@ -160,7 +160,7 @@ public:
     }
     wake_result on_pause() noexcept override
     {
-        const auto outcome = out_.drain_and_end_duty();
+        const auto outcome = out_.drain_and_end_ownership();
         told_ |=
             outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
         return {};
@@ -170,8 +170,8 @@ public:
         if (random_() % 4 == 0)
             return {};
         const auto passed = out_.write_through(message, writer::stalls::wait, random_() % 2 == 0);
-        collects_ |= passed.begins_duty;
-        return {passed.bytes, passed.begins_duty, passed.wake_producer};
+        collects_ |= passed.begins_ownership;
+        return {passed.bytes, passed.begins_ownership, passed.wake_producer};
     }
     void on_writable() noexcept override {}
     void on_closed(int) noexcept override {}
@@ -195,7 +195,7 @@ public:
         } else if (collects_ && random_() % 8 == 0) {
             // The sending thread has ended its burst, or has handed it over.
             collects_ = false;
-            if (!out_.end_duty())
+            if (!out_.end_ownership())
                 return told_ || waits_;
             base::heavy_fence();
             if (random_() % 2 == 0)
@@ -405,8 +405,8 @@ protected:
         EXPECT_EQ(sent.size(), next);
         EXPECT_TRUE(writer_.drained());
         // Every message counts as taken once, however often a connection broke.
-        EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
-        EXPECT_EQ(out_channels_->a_to_b.flow.taken(), sent.size());
+        EXPECT_EQ(out_channels_->a_to_b.credit.sent(), sent.size());
+        EXPECT_EQ(out_channels_->a_to_b.credit.taken(), sent.size());
     }
 
     std::mt19937 random_{GetParam()};
@@ -544,9 +544,9 @@ TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
     for (int round = 0; round < 20; ++round) {
         message parts(1 + random_() % 3, std::string(random_() % 3 * 7, 'e'));
         parts.emplace_back(10'000 + random_() % 40'000, static_cast<char>('a' + round));
-        const auto sent = out_channels_->a_to_b.flow.sent();
+        const auto sent = out_channels_->a_to_b.credit.sent();
         send(parts);
-        EXPECT_EQ(sent + 1, out_channels_->a_to_b.flow.sent());
+        EXPECT_EQ(sent + 1, out_channels_->a_to_b.credit.sent());
         message got;
         const auto transferred = [&] {
             read_into(inbound_, wide);
@@ -781,8 +781,8 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
         ASSERT_NO_FATAL_FAILURE(read_all());
     }
     EXPECT_EQ(sent.size(), next) << "the last connection did not break";
-    EXPECT_EQ(out_channels_->a_to_b.flow.sent(), sent.size());
-    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), sent.size());
+    EXPECT_EQ(out_channels_->a_to_b.credit.sent(), sent.size());
+    EXPECT_EQ(out_channels_->a_to_b.credit.taken(), sent.size());
 }
 
 /// Finds the connection broken when it answers a command.
@@ -884,7 +884,7 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
         writer_.drain(); // empty messages may be left
     EXPECT_TRUE(got == expected) << got.size() << " of " << expected.size();
     EXPECT_TRUE(writer_.drained());
-    EXPECT_EQ(out_channels_->a_to_b.flow.taken(), out_channels_->a_to_b.flow.sent());
+    EXPECT_EQ(out_channels_->a_to_b.credit.taken(), out_channels_->a_to_b.credit.sent());
     ASSERT_TRUE(inbound.append(0, {}));
     frame part;
     ASSERT_TRUE(receiver_.peek(part));

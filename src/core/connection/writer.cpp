@@ -13,7 +13,7 @@ using engine::outgoing;
 constexpr int batches_per_turn = 16;
 // A sending thread that commits fewer messages than this between two looks of the I/O thread had
 // better write each of them.
-constexpr std::uint64_t fewest_messages_on_duty = 8;
+constexpr std::uint64_t fewest_messages_as_owner = 8;
 constexpr std::uint64_t small_message_bytes = 2 * 1024; // a larger one counts for several
 
 // What is left of a piece once so many bytes have been taken from it.
@@ -49,7 +49,7 @@ void writer::detach()
     from_.stalled.store(true, std::memory_order_relaxed);
     blocked_ = false;
     holds_ = false;
-    end_duty_locked();
+    end_ownership_locked();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     out_.end();
 }
@@ -91,9 +91,9 @@ writer::outcome writer::drain_directly(stalls how)
     std::lock_guard lock(mutex_);
     outcome result;
     if (!blocked_)
-        result = drain_pressing(on_duty_ ? batches_per_turn : 1, how);
+        result = drain_pressing(owns_writing_ ? batches_per_turn : 1, how);
     if (result.state != status::written) {
-        on_duty_ = false;
+        owns_writing_ = false;
         from_.queue.take_recall();
     }
     return result;
@@ -105,7 +105,7 @@ writer::outcome writer::relieve(stalls how)
         return {};
     std::lock_guard lock(mutex_);
     outcome result;
-    if (on_duty_ || !to_ || from_.queue.consumer_asleep())
+    if (owns_writing_ || !to_ || from_.queue.consumer_asleep())
         return result;
     const bool pressed = press_on(how, [&] {
         const outcome more = drain_locked(batches_per_turn);
@@ -118,13 +118,13 @@ writer::outcome writer::relieve(stalls how)
     return result;
 }
 
-writer::outcome writer::drain_and_end_duty(stalls how)
+writer::outcome writer::drain_and_end_ownership(stalls how)
 {
     std::lock_guard lock(mutex_);
-    const bool was_on_duty = std::exchange(on_duty_, false);
+    const bool was_owner = std::exchange(owns_writing_, false);
     from_.queue.take_recall();
-    if (!was_on_duty || blocked_)
-        return {}; // whoever has ended the duty sees to the rest
+    if (!was_owner || blocked_)
+        return {}; // whoever has ended the ownership sees to the rest
     return drain_pressing(batches_per_turn, how);
 }
 
@@ -150,7 +150,7 @@ bool writer::press_on(stalls how, Attempt attempt) noexcept
 {
     if (how == stalls::leave)
         return false;
-    using step = base::stall_wait::step;
+    using step = base::write_retry::step;
     const bool tried = stall_.wait([&] {
         // Only now: who does not wait leaves the connection to the I/O thread, as it was.
         pressing_.store(true, std::memory_order_relaxed);
@@ -213,28 +213,28 @@ engine::sending_progress::state writer::progress()
     return now;
 }
 
-bool writer::begin_duty()
+bool writer::begin_ownership()
 {
     std::lock_guard lock(mutex_);
     if (!to_ || blocked_ || !out_.batches() || !base::has_heavy_fence())
         return false;
-    return on_duty_ = true;
+    return owns_writing_ = true;
 }
 
 // The sending thread will be told with its next commit; what it has committed is visible now.
-void writer::end_duty_locked()
+void writer::end_ownership_locked()
 {
-    if (std::exchange(on_duty_, false))
+    if (std::exchange(owns_writing_, false))
         from_.queue.recall();
 }
 
-// The I/O thread, mostly: unless all is written it goes on with what is left, and the duty of the
-// sending thread is over; nobody would look after it while the connection is blocked.
+// The I/O thread, mostly: unless all is written it goes on with what is left, and the ownership of
+// the sending thread is over; nobody would look after it while the connection is blocked.
 writer::outcome writer::drain_from_io_thread()
 {
     const outcome result = drain_locked(batches_per_turn);
     if (result.state != status::written)
-        end_duty_locked();
+        end_ownership_locked();
     return result;
 }
 
@@ -243,7 +243,7 @@ writer::outcome writer::collect()
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return {status::written, false}; // the sending thread is at it
-    return collect_locked(fewest_messages_on_duty);
+    return collect_locked(fewest_messages_as_owner);
 }
 
 void writer::collect_at_once(const std::function<void(outcome)>& then)
@@ -254,18 +254,18 @@ void writer::collect_at_once(const std::function<void(outcome)>& then)
 
 writer::outcome writer::collect_locked(std::uint64_t fewest_messages)
 {
-    if (blocked_ || !on_duty_)
+    if (blocked_ || !owns_writing_)
         return {status::idle, false};
-    const std::uint64_t committed = from_.flow.sent() + bytes_written_ / small_message_bytes;
+    const std::uint64_t committed = from_.credit.sent() + bytes_written_ / small_message_bytes;
     if (committed - std::exchange(collected_, committed) < fewest_messages)
-        end_duty_locked();
+        end_ownership_locked();
     return drain_from_io_thread();
 }
 
-bool writer::end_duty()
+bool writer::end_ownership()
 {
     std::lock_guard lock(mutex_);
-    if (!std::exchange(on_duty_, false))
+    if (!std::exchange(owns_writing_, false))
         return false;
     from_.queue.announce_recall();
     return true;
@@ -290,9 +290,9 @@ bool writer::unless_at_work(const std::function<void()>& then)
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return true;
-    if (to_ && on_duty_)
+    if (to_ && owns_writing_)
         then();
-    return on_duty_;
+    return owns_writing_;
 }
 
 bool writer::drained()
@@ -319,15 +319,15 @@ writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool
         return result;
     iovec entries[outgoing::most_entries];
     base::byte_queue::batch before;
-    if (on_duty_) {
+    if (owns_writing_) {
         if (!out_.list_all(entries, before))
             return result;
     } else if (!from_.queue.wake()) {
         return result;
     }
-    std::size_t left = on_duty_ || in_stream ? left_for_next(before.bytes, message) : 0;
-    const bool begins_duty = !on_duty_ && left != 0 && base::has_heavy_fence();
-    if (!on_duty_ && !begins_duty)
+    std::size_t left = owns_writing_ || in_stream ? left_for_next(before.bytes, message) : 0;
+    const bool begins_ownership = !owns_writing_ && left != 0 && base::has_heavy_fence();
+    if (!owns_writing_ && !begins_ownership)
         left = 0;
     const std::size_t total = message[0].iov_len + message[1].iov_len;
     const std::size_t goal = before.bytes + total - left;
@@ -351,17 +351,17 @@ writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool
         press_on(how, write_more);
     out_.passed_by(before.bytes, total, written);
     result.bytes = written - std::min(written, before.bytes);
-    result.begins_duty = begins_duty && written == goal;
-    if (result.begins_duty) {
-        on_duty_ = true;
-        from_.queue.take_recall(); // of a duty that has ended
+    result.begins_ownership = begins_ownership && written == goal;
+    if (result.begins_ownership) {
+        owns_writing_ = true;
+        from_.queue.take_recall(); // of an ownership that has ended
     }
     if (holds_)
         flush(); // an error is found by the next write
     result.unfinished = holds_;
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
     // wakes the consumer as any other; a broken connection is found by the next write.
-    if (!on_duty_ && !holds_)
+    if (!owns_writing_ && !holds_)
         from_.queue.sleep();
     result.wake_producer = out_.wakes_producer();
     return result;
@@ -403,7 +403,7 @@ writer::outcome writer::drain_locked(int batches)
         if (holds_ && (result.state = flush()) != status::idle)
             break;
         result.wake_producer |= out_.report();
-        if (on_duty_) {
+        if (owns_writing_) {
             result.state = status::written;
             break;
         }

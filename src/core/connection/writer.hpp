@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/pace/stall_wait.hpp"
+#include "base/pace/write_retry.hpp"
 #include "engine/traffic/outgoing.hpp"
 #include "engine/traffic/sending_progress.hpp"
 #include "transport/stream.hpp"
@@ -24,7 +24,7 @@ namespace zlink::core {
 /// Who may touch what: the stream, the consumer side of the channel and everything here belong to
 /// the holder of `mutex_`. Who has to see to it that queued bytes are written is decided by the
 /// sleep bit of the channel: while it is set nobody is at work, and the commit that clears it makes
-/// the committing thread responsible, which either writes or passes the duty to the I/O thread.
+/// the committing thread responsible, which either writes or leaves that to the I/O thread.
 ///
 /// Thread safety: as said with each function.
 class writer {
@@ -72,17 +72,17 @@ public:
     /// I/O thread. How many bytes of the connection the command takes.
     std::size_t bytes_on_wire(const engine::traffic_command& command);
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection
-    /// allows it. If it is on duty it stays so with status `written`, and not with any other.
+    /// allows it. If it owns the writing it stays so with status `written`, and not with any other.
     outcome drain_directly(stalls how = stalls::wait);
     /// Sending thread, before it commits a large message while the I/O thread sees to what is
     /// queued. Writes that by itself, so that the message need not queue up behind it.
     outcome relieve(stalls how);
-    /// Sending thread. Takes over the duty to write what it commits from now on, with
-    /// commit_on_duty(); false if that is not possible now. While it lasts, collect() has to be
-    /// called again and again.
-    bool begin_duty();
-    /// Sending thread. Writes what it has left, and ends its duty if it is on any.
-    outcome drain_and_end_duty(stalls how = stalls::wait);
+    /// Sending thread. Becomes the owner of the writing: it writes what it commits from now on,
+    /// with commit_as_owner(); false if that is not possible now. While it lasts, collect() has to
+    /// be called again and again.
+    bool begin_ownership();
+    /// Sending thread. Writes what it has left, and ends its ownership if it has it.
+    outcome drain_and_end_ownership(stalls how = stalls::wait);
     /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle`
     /// if it has hardly sent anything since the last time, so that its next commit is announced
     /// again.
@@ -91,39 +91,39 @@ public:
     /// `idle` only if it has sent nothing. Calls `then` before detach() can go on, so that the
     /// connection's I/O context is still there.
     void collect_at_once(const std::function<void(outcome)>& then);
-    /// Any thread. Ends the duty of the sending thread; false if it was over. Before write_last()
-    /// or drain() the caller has to call base::heavy_fence(), for any number of connections at
-    /// once: what the sending thread has committed is visible after that.
-    bool end_duty();
-    /// Any thread. Writes what was committed before the end of the duty. Calls `then` as
+    /// Any thread. Ends the ownership of the sending thread; false if it was over. Before
+    /// write_last() or drain() the caller has to call base::heavy_fence(), for any number of
+    /// connections at once: what the sending thread has committed is visible after that.
+    bool end_ownership();
+    /// Any thread. Writes what was committed before the end of the ownership. Calls `then` as
     /// collect_at_once() does.
     void write_last(const std::function<void(outcome)>& then);
     /// Any thread. Calls `then` if there is a connection, before detach() can go on.
     void while_attached(const std::function<void()>& then);
-    /// Any thread. The same if the sending thread is on duty, but not while anybody is writing,
-    /// which it never waits for. False if the duty is over.
+    /// Any thread. The same if the sending thread owns the writing, but not while anybody is
+    /// writing, which it never waits for. False if the ownership is over.
     bool unless_at_work(const std::function<void()>& then);
     /// Sending thread. Writes one message past the queue straight from the caller's memory: what
-    /// comes before its last body, and that. The queue is idle or, on duty, has little to write,
-    /// which goes first in the same call. 0 bytes: not possible now. If not all was taken the
-    /// caller appends the rest to the queue, as a continuation and with nothing uncommitted before
-    /// it, and commits it.
+    /// comes before its last body, and that. The queue is idle or, with ownership, has little to
+    /// write, which goes first in the same call. 0 bytes: not possible now. If not all was taken
+    /// the caller appends the rest to the queue, as a continuation and with nothing uncommitted
+    /// before it, and commits it.
     ///
-    /// On duty, the last few bytes of a message that would need one more packet are left to be that
-    /// rest: they go with the next message. `in_stream`: this message follows others closely, so
-    /// that a duty is worth while for that.
+    /// As the owner, the last few bytes of a message that would need one more packet are left to be
+    /// that rest: they go with the next message. `in_stream`: this message follows others closely,
+    /// so that an ownership is worth while for that.
     struct passed {
-        std::size_t bytes = 0;      ///< of the two, counted together
-        bool begins_duty = false;   ///< as after begin_duty()
-        bool wake_producer = false; ///< see outcome
-        bool unfinished = false;    ///< the I/O thread has to drain(): the stream holds bytes
+        std::size_t bytes = 0;         ///< of the two, counted together
+        bool begins_ownership = false; ///< as after begin_ownership()
+        bool wake_producer = false;    ///< see outcome
+        bool unfinished = false;       ///< the I/O thread has to drain(): the stream holds bytes
     };
     passed write_through(const iovec (&message)[2], stalls how = stalls::wait,
                          bool in_stream = false);
     /// What is left to the next message is not more than this.
     static constexpr std::size_t most_left_bytes = 8 * 1024;
     /// Any thread. How many messages have been committed so far, about now.
-    std::uint64_t committed_messages() const noexcept { return from_.flow.sent(); }
+    std::uint64_t committed_messages() const noexcept { return from_.credit.sent(); }
     /// I/O thread. How far the peer has got with what was written.
     engine::sending_progress::state progress();
     /// I/O thread. Do commands of send_command() wait for a message boundary, or for room?
@@ -141,7 +141,7 @@ private:
     status flush() noexcept;
     outcome collect_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
-    void end_duty_locked();
+    void end_ownership_locked();
     std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) noexcept;
 
     base::channel& from_;
@@ -150,13 +150,13 @@ private:
     transport::stream* to_ = nullptr;
     std::uint64_t bytes_written_ = 0;
     std::uint64_t times_made_room_ = 0;
-    base::stall_wait stall_;
+    base::write_retry stall_;
     int error_ = 0;
     std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
     bool blocked_ = false;
-    bool full_ = false;    ///< the connection has not taken all it was offered last
-    bool holds_ = false;   ///< the stream holds some of what it has taken: it is to be flushed
-    bool on_duty_ = false; ///< the sending thread writes what it commits
+    bool full_ = false;         ///< the connection has not taken all it was offered last
+    bool holds_ = false;        ///< the stream holds some of what it has taken: it is to be flushed
+    bool owns_writing_ = false; ///< the sending thread writes what it commits
     std::size_t packet_bytes_ = 0; ///< of the connection, see transport::stream_info
     std::uint64_t collected_ = 0;  ///< what was committed by the last collect()
 };

@@ -3,7 +3,7 @@
 
 #include "base/memory/thread_own.hpp"
 #include "base/sync/asymmetric_fence.hpp"
-#include "core/pace/held_news.hpp"
+#include "core/pace/held_wakeups.hpp"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -119,7 +119,7 @@ burst* burst::of_this_thread() noexcept
 
 void burst::end_of_this_thread() noexcept
 {
-    held_news::tell();
+    held_wakeups::tell();
     if (own_burst* const own = burst_of_thread::find(); own && own->held)
         own->held->end();
 }
@@ -152,13 +152,13 @@ void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_
         const std::lock_guard lock(mutex_);
         if (entries_.empty())
             looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
-        // It may be there from a duty that somebody else has ended.
+        // It may be there from an ownership that somebody else has ended.
         if (std::ranges::find(entries_, connection, &entry::connection) == entries_.end())
             entries_.push_back({connection, connection->committed_messages() - 1});
         batches_.store(entries_.size(), std::memory_order_relaxed);
         needs_guard = !std::exchange(guarded_, true);
     } catch (const std::bad_alloc&) {
-        if (connection->end_duty()) {
+        if (connection->end_ownership()) {
             base::heavy_fence();
             connection->leave_batch();
         }
@@ -248,7 +248,7 @@ void burst::end() noexcept
     const std::lock_guard lock(mutex_);
     note_length(batched_messages());
     is_wide_ = false;
-    if (end_duties())
+    if (end_ownerships())
         for (const entry& each : entries_)
             each.connection->write_last_batch();
     clear();
@@ -257,7 +257,7 @@ void burst::end() noexcept
 // With the lock. The I/O threads write what is left.
 void burst::hand_over() noexcept
 {
-    if (end_duties())
+    if (end_ownerships())
         for (const entry& each : entries_)
             each.connection->leave_batch();
     clear();
@@ -265,9 +265,9 @@ void burst::hand_over() noexcept
 
 // With the lock. One fence for all: it interrupts the other threads of the process. False if there
 // is nothing left to be done for any.
-bool burst::end_duties() noexcept
+bool burst::end_ownerships() noexcept
 {
-    erase_if([](auto& each) { return !each.end_duty(); });
+    erase_if([](auto& each) { return !each.end_ownership(); });
     if (entries_.empty())
         return false;
     base::heavy_fence();

@@ -14,23 +14,22 @@
 
 namespace zlink::core {
 
-/// A connection as a burst knows it: the sending thread has taken over the duty to write what it
-/// commits (see writer), and batches it.
-/// Thread safety: any thread.
+/// A connection as a burst knows it: the sending thread has become the owner of its writing: it
+/// writes what it commits (see writer), and batches it. Thread safety: any thread.
 class batched_connection {
 public:
     virtual ~batched_connection() = default;
-    /// Writes what has been committed; the duty lasts. False if it is over.
+    /// Writes what has been committed; the ownership lasts. False if it is over.
     virtual bool write_batch() noexcept = 0;
-    /// Ends the duty; false if it was over. A heavy fence and write_last_batch() or leave_batch()
-    /// have to follow: the sending thread may commit until it has seen this.
-    virtual bool end_duty() noexcept = 0;
-    /// Writes what was committed before the end of the duty.
+    /// Ends the ownership; false if it was over. A heavy fence and write_last_batch() or
+    /// leave_batch() have to follow: the sending thread may commit until it has seen this.
+    virtual bool end_ownership() noexcept = 0;
+    /// Writes what was committed before the end of the ownership.
     virtual void write_last_batch() noexcept = 0;
     /// Has the I/O thread of the connection do that.
     virtual void leave_batch() noexcept = 0;
-    /// Has the I/O thread write what is there, unless somebody is just writing, and end the duty if
-    /// that is little. False if it is over. Does not wait.
+    /// Has the I/O thread write what is there, unless somebody is just writing, and end the
+    /// ownership if that is little. False if it is over. Does not wait.
     virtual bool collect_batch() noexcept = 0;
     /// How many messages have been committed so far.
     virtual std::uint64_t committed_messages() const noexcept = 0;
@@ -98,8 +97,8 @@ public:
 
     // --- batches
 
-    /// The thread is on duty for this connection from now on, which `io` belongs to. Its duty may
-    /// be over already when this returns.
+    /// The thread owns the writing of this connection from now on, which `io` belongs to. Its
+    /// ownership may be over already when this returns.
     void add(std::shared_ptr<batched_connection> connection, boost::asio::io_context& io,
              time_point now) noexcept;
     /// Does it batch for several connections? Then look() is to be called now and then.
@@ -150,7 +149,7 @@ private:
     void note_length(std::uint64_t batched) noexcept;
     void write_all() noexcept;
     void hand_over() noexcept;
-    bool end_duties() noexcept;
+    bool end_ownerships() noexcept;
     void arm(boost::asio::io_context& io) noexcept;
 
     time_point last_write_{};

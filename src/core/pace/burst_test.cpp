@@ -18,28 +18,28 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A connection for which a thread is on duty until it is told otherwise.
+/// A connection for which a thread owns the writing until it is told otherwise.
 class fake_connection final : public batched_connection {
 public:
     bool write_batch() noexcept override
     {
         ++writes;
-        return duty && !has_nothing;
+        return owner && !has_nothing;
     }
-    bool end_duty() noexcept override { return duty.exchange(false); }
+    bool end_ownership() noexcept override { return owner.exchange(false); }
     void write_last_batch() noexcept override { ++last_writes; }
     void leave_batch() noexcept override { ++left; }
     std::uint64_t committed_messages() const noexcept override { return committed; }
     bool collect_batch() noexcept override
     {
-        if (!duty)
+        if (!owner)
             return false;
         ++collected;
         collected.notify_all();
         return true;
     }
 
-    std::atomic<bool> duty{true};
+    std::atomic<bool> owner{true};
     std::atomic<bool> has_nothing{false};
     std::atomic<std::uint64_t> committed{1};
     std::atomic<int> writes{0};
@@ -66,10 +66,10 @@ TEST_F(Burst, writes_what_is_left_when_its_thread_waits)
     const auto one = add();
     const auto other = add();
     EXPECT_TRUE(thread_->has_several());
-    other->duty = false; // has been written already
+    other->owner = false; // has been written already
     thread_->end();
     EXPECT_EQ(1, one->last_writes);
-    EXPECT_FALSE(one->duty);
+    EXPECT_FALSE(one->owner);
     EXPECT_EQ(0, other->last_writes);
     EXPECT_FALSE(thread_->has_several());
     thread_->end();
@@ -79,8 +79,8 @@ TEST_F(Burst, writes_what_is_left_when_its_thread_waits)
 TEST_F(Burst, knows_a_connection_once_whose_duty_was_ended_and_began_again)
 {
     const auto one = add();
-    one->duty = false;
-    one->duty = true;
+    one->owner = false;
+    one->owner = true;
     thread_->add(one, io_, burst::clock::now());
     EXPECT_FALSE(thread_->has_several());
     thread_->end();
@@ -98,7 +98,7 @@ TEST_F(Burst, writes_when_the_oldest_message_is_old)
     thread_->look(begin + burst::bound);
     EXPECT_EQ(1, one->writes);
     EXPECT_EQ(1, other->writes);
-    EXPECT_TRUE(one->duty);
+    EXPECT_TRUE(one->owner);
     EXPECT_FALSE(thread_->has_several()) << "nothing more has come for the other";
 }
 
@@ -110,7 +110,7 @@ TEST_F(Burst, goes_on_while_all_it_sends_to_are_batched_for)
         EXPECT_FALSE(thread_->follows_quickly(begin + i * 1us));
     EXPECT_TRUE(thread_->follows_quickly(begin + 2us));
     const auto one = add(begin + 2us);
-    EXPECT_TRUE(thread_->follows_quickly(begin + burst::bound)) << "who is on duty wakes nobody";
+    EXPECT_TRUE(thread_->follows_quickly(begin + burst::bound)) << "the owner wakes nobody";
     EXPECT_FALSE(thread_->follows_quickly(begin + 1s));
 }
 
@@ -211,7 +211,7 @@ TEST_F(Burst, leaves_many_connections_to_the_io_threads)
     EXPECT_TRUE(thread_->is_wide());
     for (const auto& each : connections) {
         EXPECT_EQ(1, each->left);
-        EXPECT_FALSE(each->duty);
+        EXPECT_FALSE(each->owner);
     }
     EXPECT_TRUE(thread_->follows_quickly(begin + 100us)) << "busy connections wake nobody";
     EXPECT_TRUE(thread_->is_wide());
@@ -226,7 +226,7 @@ TEST_F(Burst, is_looked_after_while_its_thread_stays_away)
     const auto one = add();
     for (int seen = 0; seen < 3; ++seen)
         one->collected.wait(seen);
-    one->duty = false;
+    one->owner = false;
     const auto other = add();
     for (int seen = 0; seen < 3; ++seen)
         other->collected.wait(seen);
@@ -257,7 +257,7 @@ TEST_F(Burst, hands_over_what_is_left_when_the_io_thread_of_its_guard_goes)
     thread_->add(one, *io, burst::clock::now());
     io.reset();
     EXPECT_EQ(1, one->left);
-    EXPECT_FALSE(one->duty);
+    EXPECT_FALSE(one->owner);
     const auto other = add();
     EXPECT_EQ(0, other->left) << "has a guard of its own";
 }
@@ -280,7 +280,7 @@ TEST_F(Burst, leaves_all_to_the_io_thread_without_memory)
             const test::memory_for scarce(allocations);
             thread->add(one, io_, now);
         }
-        EXPECT_EQ(one->duty, one->left == 0) << allocations;
+        EXPECT_EQ(one->owner, one->left == 0) << allocations;
         thread->end();
         EXPECT_EQ(1, one->left + one->last_writes);
     }

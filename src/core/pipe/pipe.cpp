@@ -2,7 +2,7 @@
 #include "core/pipe/pipe.hpp"
 
 #include "core/pace/burst.hpp"
-#include "core/pace/held_news.hpp"
+#include "core/pace/held_wakeups.hpp"
 #include "core/pipe/notices.hpp"
 #include "engine/traffic/conflate.hpp"
 
@@ -61,7 +61,7 @@ std::unique_ptr<peer_info> pipe_end::take_peer()
         return nullptr;
     if (taken->wants_newest && !out_conflates_) {
         out_conflates_ = true;
-        out_->flow.set_producer_limit(0);
+        out_->credit.set_producer_limit(0);
     }
     farewell_.reset();
     try {
@@ -97,7 +97,7 @@ bool pipe_end::write_any(const frame& part) noexcept
         else if (!is_inproc)
             heed(other_->on_backlog());
     }
-    if (lends && out_->flow.waiting() <= most_waiting_to_lend)
+    if (lends && out_->credit.waiting() <= most_waiting_to_lend)
         return lend(part);
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part))
         return true;
@@ -143,23 +143,23 @@ bool pipe_end::give_up_message() noexcept
 // What lies in the queue should still lie in a cache when it is read.
 void pipe_end::let_reader_catch_up(std::size_t bytes, bool lends) noexcept
 {
-    using step = base::stall_wait::step;
-    const base::message_flow& flow = out_->flow;
-    if (flow.waiting() * bytes < most_backlog_bytes)
+    using step = base::write_retry::step;
+    const base::message_credit& credit = out_->credit;
+    if (credit.waiting() * bytes < most_backlog_bytes)
         return;
-    std::uint64_t taken = flow.taken();
+    std::uint64_t taken = credit.taken();
     backlog_.wait([&] {
-        const std::uint64_t waiting = flow.waiting();
+        const std::uint64_t waiting = credit.waiting();
         if (lends ? waiting <= most_waiting_to_lend : waiting * bytes < most_backlog_bytes)
             return step::done;
-        return std::exchange(taken, flow.taken()) != taken ? step::progress : step::nothing;
+        return std::exchange(taken, credit.taken()) != taken ? step::progress : step::nothing;
     });
 }
 
 // The reader may copy the body while this waits.
 bool pipe_end::lend(const frame& part) noexcept
 {
-    using step = base::stall_wait::step;
+    using step = base::write_retry::step;
     base::buffer* const block = base::allocate_buffer(part.size);
     if (!block)
         return give_up_message();
@@ -200,7 +200,7 @@ std::size_t pipe_end::encode_header(std::byte* at, const frame& part) const noex
 
 pipe_peer::wake_result pipe_end::on_readable() noexcept
 {
-    if (!held_news::hold(*this))
+    if (!held_wakeups::hold(*this))
         notify(readable);
     return {};
 }
@@ -226,7 +226,7 @@ void pipe_end::flush_or_look() noexcept
 bool pipe_end::flush_for_room() noexcept
 {
     flush();
-    return out_->flow.has_room();
+    return out_->credit.has_room();
 }
 
 // Messages of several parts are not supported here: their last part is kept.
@@ -327,12 +327,12 @@ bool pipe_end::peek(frame& part) noexcept
             give_part(part);
         return true;
     }
-    if (pace_ && queue.read_begin() == queue.read_end() && pace_->wants_break(in_->flow.taken()))
-        base::reading_pace::take_breaks([&] { return queue.load(); });
+    if (pace_ && queue.read_begin() == queue.read_end() && pace_->wants_break(in_->credit.taken()))
+        base::reader_back_off::take_breaks([&] { return queue.load(); });
     while (!queue.load()) {
         if (in_->newest.filled())
             return peek_newest(part);
-        tell_taken(in_->flow.report());
+        tell_taken(in_->credit.report());
         if (queue.sleep() && !(in_->newest.filled() && queue.wake()))
             return false;
     }
@@ -396,13 +396,13 @@ void pipe_end::pop() noexcept
         in_->queue.consume(part_header_bytes_ + part_bytes_);
     }
     if (!part_more_)
-        tell_taken(in_->flow.add_taken(1));
+        tell_taken(in_->credit.add_taken(1));
 }
 
 bool pipe_end::peek_newest(frame& part) noexcept
 {
     while (!take_newest()) {
-        tell_taken(in_->flow.report());
+        tell_taken(in_->credit.report());
         if (in_->queue.sleep() && !(in_->newest.filled() && in_->queue.wake()))
             return false;
     }
@@ -417,7 +417,7 @@ bool pipe_end::take_newest() noexcept
     // What the peer wrote before it knew of the conflation is older than what the slot has given.
     engine::newest_frame queued = engine::take_newest(in_->queue);
     if (queued.messages)
-        tell_taken(in_->flow.add_taken(queued.messages));
+        tell_taken(in_->credit.add_taken(queued.messages));
     if (!newest)
         newest = std::move(queued.copy);
     if (!newest)

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "base/memory/short_bytes.hpp"
-#include "base/pace/reading_pace.hpp"
-#include "base/pace/stall_wait.hpp"
-#include "base/queue/flow.hpp"
+#include "base/pace/reader_back_off.hpp"
+#include "base/pace/write_retry.hpp"
+#include "base/queue/channel.hpp"
 #include "base/queue/line_allocator.hpp"
 #include "base/wait/mailbox.hpp"
 #include "core/pipe/fan_out_log.hpp"
@@ -69,7 +69,7 @@ public:
         /// otherwise.
         bool outside = false;
         engine::decoder::outside_body body; ///< has come there as a whole
-        bool in_stream = false; ///< who waits for more had better sleep than look: see stream_wait
+        bool in_stream = false; ///< who waits for more had better sleep than look: see bulk_sleep
     };
     /// The caller waits for input now and again, and would rather read by itself.
     virtual void ask_for_reading() noexcept {}
@@ -138,23 +138,23 @@ public:
         in_conflates_ = in;
     }
     /// Who writes what is read here is another thread of the application: reading is paced by it.
-    void pace_reading() { pace_ = std::make_unique<base::reading_pace>(); }
+    void pace_reading() { pace_ = std::make_unique<base::reader_back_off>(); }
     /// What is written are plain bytes: messages without frame headers, whose borders nobody needs.
     /// Before the first message.
     void write_plain_bytes() noexcept { out_is_plain_ = true; }
     void set_limits(int out_messages, int in_messages) noexcept
     {
-        out_->flow.set_producer_limit(out_conflates_ ? 0 : out_messages);
-        in_->flow.set_consumer_limit(in_messages);
+        out_->credit.set_producer_limit(out_conflates_ ? 0 : out_messages);
+        in_->credit.set_consumer_limit(in_messages);
         if (is_inproc)
             for (base::channel* const channel : {out_, in_})
-                channel->queue.rotate_chunks(channel->flow.limit());
+                channel->queue.rotate_chunks(channel->credit.limit());
     }
     const std::shared_ptr<channel_pair>& channels() const noexcept { return channels_; }
     /// Tells the socket; false if the socket is gone.
     bool notify(std::uint32_t events) noexcept;
     /// The same: there is something to read.
-    void tell_news() noexcept { notify(readable); }
+    void tell_held() noexcept { notify(readable); }
 
     // --- what the handshake found; any thread
     void set_peer(peer_info info) { set_peer(std::make_unique<peer_info>(std::move(info))); }
@@ -166,18 +166,18 @@ public:
     /// May a new message be written? If not, a `writable` event will follow.
     bool can_write() noexcept
     {
-        return has_room() || (!other_closed_ && out_->flow.has_room_or_wait());
+        return has_room() || (!other_closed_ && out_->credit.has_room_or_wait());
     }
     /// The same, without asking for an event.
     bool has_room() noexcept
     {
         return !other_closed_ &&
-               (out_->flow.has_room() || ((deferred_ || handed_over_) && flush_for_room()));
+               (out_->credit.has_room() || ((deferred_ || handed_over_) && flush_for_room()));
     }
     /// The same as far as it is known already.
     bool has_room_at_hand() const noexcept
     {
-        return !other_closed_ && out_->flow.has_room_at_hand();
+        return !other_closed_ && out_->credit.has_room_at_hand();
     }
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
     /// False if memory is exhausted: the message is taken back.
@@ -307,15 +307,15 @@ public:
 
     /// Messages written that the other end has not taken; messages there to be read. As a look from
     /// the side: both move meanwhile.
-    std::uint64_t outbound_messages() const noexcept { return out_->flow.waiting(); }
-    std::uint64_t inbound_messages() const noexcept { return in_->flow.waiting(); }
+    std::uint64_t outbound_messages() const noexcept { return out_->credit.waiting(); }
+    std::uint64_t inbound_messages() const noexcept { return in_->credit.waiting(); }
     /// Messages that have come through this pipe, about now, and those of them that were read.
-    std::uint64_t messages_come() const noexcept { return in_->flow.sent(); }
-    std::uint64_t messages_read() const noexcept { return in_->flow.taken(); }
+    std::uint64_t messages_come() const noexcept { return in_->credit.sent(); }
+    std::uint64_t messages_read() const noexcept { return in_->credit.taken(); }
     /// Has the other end still to read what was written?
     bool has_unread_output() const noexcept
     {
-        return out_->flow.waiting() != 0 || out_->newest.filled();
+        return out_->credit.waiting() != 0 || out_->newest.filled();
     }
 
     /// Is this the routing id of the peer?
@@ -388,7 +388,7 @@ private:
             return {};
         peeked_ = false;
         queue.consume(header.header_bytes + header.body_bytes);
-        if (!more && in_->flow.add_taken(1)) [[unlikely]]
+        if (!more && in_->credit.add_taken(1)) [[unlikely]]
             tell_taken(true);
         return {at + header.header_bytes, header.body_bytes, more};
     }
@@ -425,8 +425,8 @@ private:
     bool try_write_through(const frame& part) noexcept;
     bool commit() noexcept
     {
-        out_->flow.add_sent(1);
-        if (deferred_ ? out_->queue.commit_on_duty(1) : out_->queue.commit(1)) [[unlikely]]
+        out_->credit.add_sent(1);
+        if (deferred_ ? out_->queue.commit_as_owner(1) : out_->queue.commit(1)) [[unlikely]]
             tell_readable();
         else if (deferred_ && deferred_bytes_ >= look_at_bytes_) [[unlikely]]
             flush_or_look();
@@ -463,10 +463,10 @@ private:
     std::shared_ptr<pipe_peer> other_;
     std::shared_ptr<base::mailbox> box_;
     metadata_stock properties_;
-    base::stall_wait backlog_;
+    base::write_retry backlog_;
     /// Apart from the other: that the reader does not come for one body is no reason not to wait
     /// until it has caught up.
-    base::stall_wait borrower_{std::chrono::microseconds(100)};
+    base::write_retry borrower_{std::chrono::microseconds(100)};
     bool reader_borrows_ = false; ///< it has taken what was lent to it last
     bool deferred_ = false;       ///< this end has to flush what it commits, see wake_result
     bool handed_over_ = false;    ///< another thread writes it, see wake_result
@@ -497,7 +497,7 @@ private:
 
     std::atomic<peer_info*> peer_{nullptr}; ///< until the socket has taken it
 
-    std::unique_ptr<base::reading_pace> pace_; ///< if the writer is a thread of the application
+    std::unique_ptr<base::reader_back_off> pace_; ///< if the writer is a thread of the application
 };
 
 /// A pipe end as pipe_end() makes it. The other end posts it as mail, which counts a reference:

@@ -5,7 +5,7 @@
 #include "base/wait/sleep.hpp"
 #include "core/connection/session.hpp"
 #include "core/pace/burst.hpp"
-#include "core/pace/write_pace.hpp"
+#include "core/pace/write_policy.hpp"
 #include "core/socket/endpoint.hpp"
 #include "core/socket/socket_services.hpp"
 
@@ -57,7 +57,7 @@ socket::socket(socket_services& owner, const pattern_row& row,
     link_->box = box_;
     link_->mechanisms = context_.mechanisms();
     link_->subscriptions = pattern_->subscriptions();
-    link_->pace = std::make_shared<shared_pace>();
+    link_->pace = std::make_shared<fan_out_budget>();
     link_->pace->fans_out = pattern_->fans_out();
     link_->context_hold = std::move(context_hold);
 }
@@ -132,7 +132,7 @@ int socket::sleep(base::deadline until, bool for_input)
     write_batches();
     if (gate_) { // connections are never lent to one of many threads
         using purpose = socket_gate::purpose;
-        const bool in_stream = take_received() > base::patience::most_in_dialogue;
+        const bool in_stream = take_received() > base::adaptive_spin::most_in_dialogue;
         const int error = gate_->sleep(*box_, mail_seen_, until,
                                        !for_input  ? purpose::room
                                        : in_stream ? purpose::message_of_stream
@@ -143,8 +143,8 @@ int socket::sleep(base::deadline until, bool for_input)
     if (for_input) {
         consider_reading();
         const unsigned received = take_received();
-        woken = receiving_patience_.wait(
-            lent_.empty() ? received > base::patience::most_in_dialogue : in_stream_, until,
+        woken = receiving_spin_.wait(
+            lent_.empty() ? received > base::adaptive_spin::most_in_dialogue : in_stream_, until,
             [&] {
                 return box_->has_mail() ? base::glance::news
                        : lent_.empty()  ? base::glance::nothing
@@ -154,7 +154,7 @@ int socket::sleep(base::deadline until, bool for_input)
     } else {
         if (leave_reading()) // a peer that waits to be read may be what this thread waits for
             return 0;
-        woken = sending_patience_.wait(
+        woken = sending_spin_.wait(
             false, until,
             [&] { return box_->has_mail() ? base::glance::news : base::glance::nothing; },
             [&] { return sleep_alone(until, false); });
@@ -587,7 +587,7 @@ void socket::ignore_arrivals(pipe_end& pipe)
 
 void socket::begin_message_to_many(std::size_t pipes)
 {
-    if (pipes > shared_pace::direct_writes)
+    if (pipes > fan_out_budget::direct_writes)
         link_->pace->begin_message_to_many(pipes, burst::clock::now());
     else
         link_->pace->begin_message_to_few();
@@ -595,9 +595,9 @@ void socket::begin_message_to_many(std::size_t pipes)
 
 void socket::end_message_to_many()
 {
-    if (link_->pace->message == shared_pace::extent::many)
+    if (link_->pace->message == fan_out_budget::extent::many)
         link_->pace->end_message_to_many(burst::clock::now());
-    link_->pace->message = shared_pace::extent::unknown;
+    link_->pace->message = fan_out_budget::extent::unknown;
 }
 
 void socket::drop_pipes()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/pace/patience.hpp"
+#include "base/pace/adaptive_spin.hpp"
 #include "base/sync/asymmetric_fence.hpp"
 #include "base/wait/alarm_reserve.hpp"
 #include "base/wait/descriptor_wakeup.hpp"
@@ -171,7 +171,7 @@ public:
     /// not sleep if this has changed since.
     std::uint32_t mail_seen() const noexcept { return mail_seen_; }
     /// For who waits for several sockets: this one's part in deciding how.
-    base::patience& polling_patience() noexcept { return polling_patience_; }
+    base::adaptive_spin& polling_spin() noexcept { return polling_spin_; }
     /// Parts of messages since this was last asked.
     unsigned take_received() noexcept { return std::exchange(received_, 0); }
     /// Do the connections that this thread reads by itself bring a stream? As of the last look.
@@ -435,9 +435,9 @@ private:
     engine::decoder::outside_body body_there_; ///< has come there as a whole
     base::steady_clock::time_point last_sleep_{};
     unsigned quick_sleeps_ = 0;
-    base::patience receiving_patience_;
-    base::patience sending_patience_;
-    base::patience polling_patience_;
+    base::adaptive_spin receiving_spin_;
+    base::adaptive_spin sending_spin_;
+    base::adaptive_spin polling_spin_;
     unsigned received_ = 0;
 
     std::vector<std::shared_ptr<pipe_end>> pipes_; ///< by pipe_end::number; null = free

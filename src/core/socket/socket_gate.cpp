@@ -32,7 +32,7 @@ int socket_gate::sleep(base::mailbox& box, const std::uint32_t& collected, base:
             end_wait(box);
             my_turn = true;
         };
-        base::patience& how = why == purpose::room ? sending_patience_ : receiving_patience_;
+        base::adaptive_spin& how = why == purpose::room ? sending_spin_ : receiving_spin_;
         woken = how.wait(
             why == purpose::message_of_stream, until,
             [&] {

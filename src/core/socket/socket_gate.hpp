@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/pace/patience.hpp"
+#include "base/pace/adaptive_spin.hpp"
 #include "base/sync/asymmetric_mutex.hpp"
 #include "base/wait/mailbox.hpp"
 #include "base/wait/waiter.hpp"
@@ -52,7 +52,7 @@ public:
     std::shared_ptr<void> close() noexcept;
 
     /// What a thread waits for: news of messages to be had, perhaps in a stream (see
-    /// base::patience), or of room for messages.
+    /// base::adaptive_spin), or of room for messages.
     enum class purpose : unsigned char { message, message_of_stream, room };
     /// In a turn: lets others in until there is news for `box`, which must be the socket's, or time
     /// is up. Who waits alone may look for news for a while before it sleeps; `collected`, the mail
@@ -113,8 +113,8 @@ private:
     std::shared_ptr<void> owner_;
     unsigned sleeping_ = 0; ///< threads that wait in sleep()
     base::waiter sleepers_;
-    base::patience receiving_patience_; ///< of who waits alone
-    base::patience sending_patience_;   ///< the same
+    base::adaptive_spin receiving_spin_; ///< of who waits alone
+    base::adaptive_spin sending_spin_;   ///< the same
 
     std::atomic<bool> watched_{false};
     std::mutex watchers_mutex_; ///< never held when another lock is taken

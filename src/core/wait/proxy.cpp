@@ -2,7 +2,7 @@
 #include "core/wait/proxy.hpp"
 
 #include "core/pace/burst.hpp"
-#include "core/pace/held_news.hpp"
+#include "core/pace/held_wakeups.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 // So many messages are moved in one direction before the other one has its turn.
 constexpr int burst_messages = 1000;
-// The readers of what was moved wait for so many messages more at most, see held_news.
+// The readers of what was moved wait for so many messages more at most, see held_wakeups.
 constexpr int messages_between_looks = 64;
 // So many commands are obeyed before messages are moved again.
 constexpr int burst_commands = 16;
@@ -188,14 +188,14 @@ int proxy::collect_mail()
 
 int proxy::move_messages(bool& moved)
 {
-    std::optional<held_news> held;
+    std::optional<held_wakeups> held;
     if (!front_.at->gate() && !back_.at->gate()) // others may close one that many threads use
         held.emplace();
     for (direction& way : ways_) {
         bool moved_this_way = false;
         for (int messages = 0; messages < burst_messages; ++messages) {
             if (messages % messages_between_looks == 0)
-                held_news::look();
+                held_wakeups::look();
             switch (forward(way)) {
             case progress::moved:
                 moved = moved_this_way = true;

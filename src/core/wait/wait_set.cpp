@@ -108,8 +108,8 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
     unsigned messages = 0;
     for (socket* each : own_)
         messages += each->take_received();
-    return own_.front()->polling_patience().wait(
-        lent_.empty() ? messages > base::patience::most_in_dialogue
+    return own_.front()->polling_spin().wait(
+        lent_.empty() ? messages > base::adaptive_spin::most_in_dialogue
                       : std::ranges::any_of(readers_, &socket::in_stream),
         until,
         [&] {

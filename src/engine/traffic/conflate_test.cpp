@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/conflate.hpp"
 
-#include "base/queue/flow.hpp"
+#include "base/queue/channel.hpp"
 #include "core/connection/writer.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "transport/stream_for_tests.hpp"
@@ -75,7 +75,7 @@ public:
 
 TEST(NewestSlot, a_newer_buffer_takes_the_place_of_an_older_one)
 {
-    base::newest_slot slot;
+    base::conflation_slot slot;
     EXPECT_FALSE(slot.filled());
     slot.put(copy_of("old"));
     slot.put(copy_of("new"));
@@ -86,7 +86,7 @@ TEST(NewestSlot, a_newer_buffer_takes_the_place_of_an_older_one)
 
 TEST(NewestSlot, what_is_put_back_does_not_replace_anything_newer)
 {
-    base::newest_slot slot;
+    base::conflation_slot slot;
     slot.put_back(copy_of("old"));
     EXPECT_EQ("old", body_of(slot.take()));
     slot.put(copy_of("new"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/queue/flow.hpp"
+#include "base/queue/channel.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -84,13 +84,13 @@ public:
 
     bool consumer_was_asleep() noexcept { return std::exchange(wake_consumer_, false); }
     /// May the channel take more messages? If not, its producer will be told when it can.
-    bool has_room() noexcept { return to_.flow.has_room_or_wait(); }
+    bool has_room() noexcept { return to_.credit.has_room_or_wait(); }
     /// The producer stops before the channel is full: it will be told when its messages are taken.
-    void pause() noexcept { to_.flow.wait_for_report(); }
+    void pause() noexcept { to_.credit.wait_for_report(); }
     /// Did a frame come, in the bytes received last, behind every command that was reported?
     bool went_on() const noexcept { return went_on_; }
     /// Whole messages so far.
-    std::uint64_t messages() const noexcept { return to_.flow.sent(); }
+    std::uint64_t messages() const noexcept { return to_.credit.sent(); }
 
 protected:
     base::channel& to_;

@@ -164,7 +164,7 @@ void inbound::end_of_frame(bool more) noexcept
     if (more)
         return;
     to_.queue.mark(1);
-    to_.flow.add_sent(1);
+    to_.credit.add_sent(1);
     marked_ = true;
 }
 
@@ -290,7 +290,7 @@ void inbound::walk_plain_frames() noexcept
     queue.advance(have_ - until_last_end);
     if (messages) {
         queue.mark(messages);
-        to_.flow.add_sent(messages);
+        to_.credit.add_sent(messages);
         marked_ = true;
     }
     queue.advance(until_last_end - left);

@@ -63,7 +63,7 @@ void outgoing::end()
     batch_.reset();
     control_in_batch_ = false;
     if (wire_ && wire_->is_plain_bytes)
-        wake_producer_ |= from_.flow.set_taken(from_.queue.skip_to_border() + passed_by_);
+        wake_producer_ |= from_.credit.set_taken(from_.queue.skip_to_border() + passed_by_);
     else
         return_to_message_start();
     wire_.reset(); // its parts may go with the connection
@@ -86,7 +86,7 @@ void outgoing::discard()
     batch_.reset();
     control_in_batch_ = false;
     from_.newest.take();
-    wake_producer_ |= from_.flow.set_taken(queue.published_messages() + passed_by_);
+    wake_producer_ |= from_.credit.set_taken(queue.published_messages() + passed_by_);
 }
 
 // The first message that was not taken as a whole is to be sent again: finds its beginning.
@@ -144,8 +144,8 @@ void outgoing::count_taken(std::uint64_t position) noexcept
         return;
     counted_until_ = position;
     // A batch may have been counted together with the newest messages behind it.
-    if (from_.flow.taken() < from_.queue.published_messages() + passed_by_)
-        wake_producer_ |= from_.flow.add_taken(1);
+    if (from_.credit.taken() < from_.queue.published_messages() + passed_by_)
+        wake_producer_ |= from_.credit.add_taken(1);
 }
 
 // --- offers
@@ -221,7 +221,7 @@ outgoing::offer outgoing::offer_queue(std::span<iovec> entries, bool may_begin) 
         return newest_ ? offer_newest(entries, true) : offer{};
     }
     counted_until_ = queue.send_position() + batch.bytes;
-    wake_producer_ |= from_.flow.set_taken(batch.messages + passed_by_);
+    wake_producer_ |= from_.credit.set_taken(batch.messages + passed_by_);
     offered_ = source::queue;
     return {offer_kind::bytes, batch.count, batch.bytes, true};
 }
@@ -393,7 +393,7 @@ void outgoing::begin_listed(const base::byte_queue::batch& all) noexcept
     if (all.count == 0)
         return;
     counted_until_ = from_.queue.send_position() + all.bytes;
-    wake_producer_ |= from_.flow.set_taken(all.messages + passed_by_);
+    wake_producer_ |= from_.credit.set_taken(all.messages + passed_by_);
 }
 
 void outgoing::passed_by(std::size_t queued, std::size_t message, std::size_t taken) noexcept
@@ -404,8 +404,8 @@ void outgoing::passed_by(std::size_t queued, std::size_t message, std::size_t ta
     }
     const std::size_t of_message = taken - std::min(taken, queued);
     if (of_message == message) {
-        from_.flow.add_sent(1);
-        wake_producer_ |= from_.flow.add_taken(1);
+        from_.credit.add_sent(1);
+        wake_producer_ |= from_.credit.add_taken(1);
         ++passed_by_;
     }
     if (of_message != 0)

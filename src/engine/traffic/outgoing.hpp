@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/queue/flow.hpp"
+#include "base/queue/channel.hpp"
 #include "engine/wire/wire.hpp"
 
 #include <cstddef>
@@ -83,7 +83,7 @@ public:
     /// Does the producer wait for room that has been made? Asked once.
     bool wakes_producer() noexcept { return std::exchange(wake_producer_, false); }
     /// All that was taken is reported to the producer; true if it waits for that.
-    bool report() noexcept { return from_.flow.report(); }
+    bool report() noexcept { return from_.credit.report(); }
 
     // A message may be taken past the queue, straight from the caller's memory, if what is queued
     // goes ahead of it in the same write.

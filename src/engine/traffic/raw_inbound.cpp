@@ -57,7 +57,7 @@ inbound_error raw_inbound::received(std::size_t bytes)
         bytes -= body_bytes;
     }
     if (messages > 0) {
-        to_.flow.add_sent(messages);
+        to_.credit.add_sent(messages);
         wake_consumer_ |= queue.commit(messages);
     }
     return inbound_error::none;
@@ -72,7 +72,7 @@ bool raw_inbound::append(std::uint8_t flags, std::span<const std::byte> body) no
     zmtp3::encode_long_header(at, flags, body.size());
     std::copy(body.begin(), body.end(), at + header_bytes);
     queue.advance(header_bytes + body.size());
-    to_.flow.add_sent(1);
+    to_.credit.add_sent(1);
     wake_consumer_ |= queue.commit(1);
     return true;
 }

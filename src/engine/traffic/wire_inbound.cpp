@@ -296,7 +296,7 @@ void wire_inbound::end_of_frame(bool more) noexcept
     if (more)
         return;
     to_.queue.mark(1);
-    to_.flow.add_sent(1);
+    to_.credit.add_sent(1);
     marked_ = true;
 }
 

@@ -175,7 +175,7 @@ TEST(Wire, brings_back_every_frame_in_pieces_of_any_size)
             noted_commands commands;
             wire_inbound in(channel, make_wire(kind), {-1, kept_commands::none}, commands);
             ASSERT_EQ(inbound_error::none, feed(in, stream.taken, piece)) << kind;
-            EXPECT_EQ(1u, channel.flow.sent());
+            EXPECT_EQ(1u, channel.credit.sent());
             EXPECT_FALSE(in.in_message());
             EXPECT_EQ(has_commands(kind) ? bodies.size() : 0u, commands.bodies.size()) << kind;
             for (const std::string& body : commands.bodies)
@@ -200,7 +200,7 @@ TEST(Wire, ends_the_connection_when_any_byte_of_a_sealed_frame_is_changed)
         wire_inbound in(channel, make_wire(wire_kind::toy_cipher), {-1, kept_commands::none},
                         commands);
         EXPECT_EQ(inbound_error::not_authentic, feed(in, bad, 1'000)) << i;
-        EXPECT_EQ(0u, channel.flow.sent());
+        EXPECT_EQ(0u, channel.credit.sent());
     }
 }
 
@@ -225,7 +225,7 @@ TEST(Wire, ends_the_connection_when_a_sealed_frame_comes_twice_or_is_missing)
             error = feed(in, frames[each], 1'000);
         EXPECT_EQ(brought == sent.size() ? inbound_error::none : inbound_error::not_authentic,
                   error);
-        EXPECT_EQ(brought, channel.flow.sent());
+        EXPECT_EQ(brought, channel.credit.sent());
     }
 }
 

@@ -163,7 +163,7 @@ parse_bind(std::string_view address, std::shared_ptr<const options> settings, er
 }
 
 // A proxy that accepts and then says nothing is given up after this, if no other limit is set.
-constexpr std::chrono::milliseconds proxy_patience{30'000};
+constexpr std::chrono::milliseconds proxy_limit{30'000};
 
 /// Where a connection goes.
 struct tcp_target {
@@ -314,7 +314,7 @@ public:
                                settings_->socks_username, settings_->socks_password},
                 settings_->connect_timeout_ms > 0
                     ? std::chrono::milliseconds(settings_->connect_timeout_ms)
-                    : proxy_patience));
+                    : proxy_limit));
         return through;
     }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace/held_news.hpp"
+#include "core/pace/held_wakeups.hpp"
 
 #include "base/memory/thread_own.hpp"
 #include "core/pace/burst_time.hpp"
@@ -13,7 +13,7 @@ namespace zlink::core {
 namespace {
 
 struct own_news {
-    bool held = false; ///< there is a held_news
+    bool held = false; ///< there is a held_wakeups
     struct reader {
         std::shared_ptr<void> object;
         void (*tell)(void*) noexcept;
@@ -42,7 +42,7 @@ void tell_overdue(own_news& own, burst_clock::time_point now) noexcept
 
 } // namespace
 
-held_news::held_news() noexcept
+held_wakeups::held_wakeups() noexcept
 {
     own_news* const own = news_of_thread::find_or_make();
     if (!own || own->held)
@@ -55,7 +55,7 @@ held_news::held_news() noexcept
     own->held = begun_ = true;
 }
 
-held_news::~held_news()
+held_wakeups::~held_wakeups()
 {
     if (!begun_)
         return;
@@ -64,13 +64,13 @@ held_news::~held_news()
     own->held = false;
 }
 
-bool held_news::is_held() noexcept
+bool held_wakeups::is_held() noexcept
 {
     const own_news* const own = news_of_thread::find();
     return own && own->held;
 }
 
-void held_news::add(std::shared_ptr<void> reader, tell_function tell) noexcept
+void held_wakeups::add(std::shared_ptr<void> reader, tell_function tell) noexcept
 {
     own_news* const own = news_of_thread::find();
     const auto now = burst_clock::now();
@@ -83,13 +83,13 @@ void held_news::add(std::shared_ptr<void> reader, tell_function tell) noexcept
     own->readers.push_back({std::move(reader), tell}); // there is room
 }
 
-void held_news::look() noexcept
+void held_wakeups::look() noexcept
 {
     if (own_news* const own = news_of_thread::find(); own && !own->readers.empty())
         tell_overdue(*own, burst_clock::now());
 }
 
-void held_news::tell() noexcept
+void held_wakeups::tell() noexcept
 {
     if (own_news* const own = news_of_thread::find())
         tell_all(*own);

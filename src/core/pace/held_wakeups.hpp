@@ -12,14 +12,14 @@ namespace zlink::core {
 ///
 /// Thread safety: the thread that made it. One at a time for each thread; it does nothing for a
 /// further one, or without memory.
-class held_news {
+class held_wakeups {
 public:
-    held_news() noexcept;
-    ~held_news();
-    held_news(const held_news&) = delete;
-    held_news& operator=(const held_news&) = delete;
+    held_wakeups() noexcept;
+    ~held_wakeups();
+    held_wakeups(const held_wakeups&) = delete;
+    held_wakeups& operator=(const held_wakeups&) = delete;
 
-    /// Holds back that there is something to read at `reader`, which has tell_news() and
+    /// Holds back that there is something to read at `reader`, which has tell_held() and
     /// shared_from_this(); false if it has to be told now.
     template <class Reader>
     static bool hold(Reader& reader) noexcept
@@ -27,7 +27,7 @@ public:
         if (!is_held())
             return false;
         add(reader.shared_from_this(),
-            [](void* held) noexcept { static_cast<Reader*>(held)->tell_news(); });
+            [](void* held) noexcept { static_cast<Reader*>(held)->tell_held(); });
         return true;
     }
     /// Is there something to tell for too long? Then it is told.

@@ -21,7 +21,7 @@ namespace zlink::core {
 /// fast as with looks, and is tried ever less often where they do not. See docs/decisions/0019.
 ///
 /// Thread safety: one thread at a time.
-class stream_wait {
+class bulk_sleep {
 public:
     static constexpr std::uint64_t messages_in_window = 32;
     /// Smaller messages come in batches anyway.

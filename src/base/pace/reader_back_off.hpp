@@ -19,7 +19,7 @@ namespace zlink::base {
 /// See docs/decisions/0017.
 ///
 /// Thread safety: one thread at a time.
-class reading_pace {
+class reader_back_off {
 public:
     static constexpr std::chrono::nanoseconds break_time{500};
 

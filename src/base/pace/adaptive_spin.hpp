@@ -25,7 +25,7 @@ enum class glance : unsigned char {
 /// less often where it does not pay. See docs/decisions/0013.
 ///
 /// Thread safety: one thread at a time.
-class patience {
+class adaptive_spin {
 public:
     /// No look takes longer without progress, but for the other threads that run on the processor
     /// meanwhile.

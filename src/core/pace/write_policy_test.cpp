@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace/write_pace.hpp"
+#include "core/pace/write_policy.hpp"
 
 #include <deque>
 #include <gtest/gtest.h>
@@ -8,12 +8,12 @@ namespace zlink::core {
 namespace {
 
 using namespace std::chrono_literals;
-using way = write_pace::way;
+using way = write_policy::way;
 
 class WritePace : public ::testing::Test {
 protected:
     /// A message for `to`, `gap` after what happened last.
-    way send(write_pace& to, std::chrono::nanoseconds gap)
+    way send(write_policy& to, std::chrono::nanoseconds gap)
     {
         const way how = to.choose(thread_, now_ += gap);
         if (how == way::at_once)
@@ -23,12 +23,12 @@ protected:
     }
 
     burst thread_;
-    write_pace::time_point now_{1h};
+    write_policy::time_point now_{1h};
 };
 
 TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
 {
-    write_pace pace(std::make_shared<shared_pace>());
+    write_policy pace(std::make_shared<fan_out_budget>());
     EXPECT_FALSE(pace.is_one_of_many());
     for (int i = 0; i < 10; ++i)
         EXPECT_EQ(send(pace, 4us), way::at_once);
@@ -36,7 +36,7 @@ TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
 
 TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
 {
-    write_pace pace(std::make_shared<shared_pace>());
+    write_policy pace(std::make_shared<fan_out_budget>());
     EXPECT_EQ(send(pace, 1ms), way::at_once);
     EXPECT_EQ(send(pace, 1us), way::at_once);
     EXPECT_EQ(send(pace, 1us), way::at_once);
@@ -47,8 +47,8 @@ TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
 
 TEST_F(WritePace, batches_what_one_thread_sends_to_several_connections_in_turn)
 {
-    write_pace paces[] = {write_pace(std::make_shared<shared_pace>()),
-                          write_pace(std::make_shared<shared_pace>())};
+    write_policy paces[] = {write_policy(std::make_shared<fan_out_budget>()),
+                            write_policy(std::make_shared<fan_out_budget>())};
     for (int i = 0; i < 3; ++i)
         EXPECT_EQ(send(paces[i % 2], 1us), way::at_once);
     for (int i = 0; i < 4; ++i)
@@ -59,8 +59,8 @@ TEST_F(WritePace, batches_what_one_thread_sends_to_several_connections_in_turn)
 
 TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
 {
-    const auto shared = std::make_shared<shared_pace>();
-    write_pace pace(shared);
+    const auto shared = std::make_shared<fan_out_budget>();
+    write_policy pace(shared);
     const auto follows = [&](std::chrono::nanoseconds gap) {
         const bool wanted = pace.wants_batches(thread_, now_ += gap);
         if (!wanted)
@@ -88,7 +88,7 @@ TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
 
 TEST_F(WritePace, takes_a_dialogue_for_no_stream)
 {
-    write_pace pace(std::make_shared<shared_pace>());
+    write_policy pace(std::make_shared<fan_out_budget>());
     for (int i = 0; i < 10; ++i) {
         EXPECT_EQ(send(pace, 1us), way::at_once);
         thread_.end();
@@ -97,7 +97,7 @@ TEST_F(WritePace, takes_a_dialogue_for_no_stream)
 
 TEST_F(WritePace, counts_from_the_end_of_a_batch)
 {
-    write_pace pace(std::make_shared<shared_pace>());
+    write_policy pace(std::make_shared<fan_out_budget>());
     for (int i = 0; i < 3; ++i)
         send(pace, 1us);
     EXPECT_EQ(send(pace, 1us), way::in_batches);
@@ -111,7 +111,7 @@ protected:
     PublisherToFew()
     {
         shared_->fans_out = true;
-        for (std::size_t i = 0; i < shared_pace::direct_writes; ++i)
+        for (std::size_t i = 0; i < fan_out_budget::direct_writes; ++i)
             connections_.emplace_back(shared_);
     }
     /// To all of them, asleep all; how each is written to.
@@ -120,14 +120,14 @@ protected:
         shared_->begin_message_to_few();
         now_ += gap;
         const way how = send(connections_.front(), 0us);
-        for (write_pace& connection : connections_)
+        for (write_policy& connection : connections_)
             EXPECT_EQ(how, send(connection, 0us)) << "as the first one";
-        shared_->message = shared_pace::extent::unknown;
+        shared_->message = fan_out_budget::extent::unknown;
         return how;
     }
 
-    const std::shared_ptr<shared_pace> shared_ = std::make_shared<shared_pace>();
-    std::deque<write_pace> connections_;
+    const std::shared_ptr<fan_out_budget> shared_ = std::make_shared<fan_out_budget>();
+    std::deque<write_policy> connections_;
 };
 
 TEST_F(PublisherToFew, writes_to_all_at_once_what_comes_now_and_then)
@@ -167,13 +167,13 @@ protected:
         return direct;
     }
 
-    const std::shared_ptr<shared_pace> shared_ = std::make_shared<shared_pace>();
-    std::deque<write_pace> connections_;
+    const std::shared_ptr<fan_out_budget> shared_ = std::make_shared<fan_out_budget>();
+    std::deque<write_policy> connections_;
 };
 
 TEST_F(PublisherPace, leaves_a_stream_to_the_io_threads)
 {
-    constexpr int all_direct = shared_pace::direct_writes;
+    constexpr int all_direct = fan_out_budget::direct_writes;
     EXPECT_EQ(publish(1ms), all_direct);
     EXPECT_EQ(publish(4us), all_direct) << "after a pause";
     EXPECT_EQ(publish(1us), 0) << "however long it takes to wake all of them";
@@ -187,9 +187,9 @@ TEST_F(PublisherPace, leaves_a_stream_to_the_io_threads)
 
 TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
 {
-    const auto shared = std::make_shared<shared_pace>();
+    const auto shared = std::make_shared<fan_out_budget>();
     shared->fans_out = true;
-    write_pace only(shared);
+    write_policy only(shared);
     send(only, 1ms);
     for (int i = 0; i < 50; ++i)
         EXPECT_EQ(send(only, 4us), way::at_once);
@@ -200,8 +200,8 @@ TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
 
 TEST_F(WritePace, is_alone_while_there_is_no_other_connection)
 {
-    const auto shared = std::make_shared<shared_pace>();
-    const write_pace pace(shared);
+    const auto shared = std::make_shared<fan_out_budget>();
+    const write_policy pace(shared);
     shared->connections = 1;
     EXPECT_TRUE(pace.is_alone());
     shared->connections = 2;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace/held_news.hpp"
+#include "core/pace/held_wakeups.hpp"
 
 #include "core/pace/burst.hpp"
 #include "core/pipe/pipe.hpp"
@@ -53,7 +53,7 @@ TEST_F(HeldNews, tells_all_readers_at_the_end)
 {
     std::vector<reader> readers(3);
     {
-        const held_news held;
+        const held_wakeups held;
         for (reader& each : readers) {
             each.write();
             EXPECT_FALSE(each.told());
@@ -69,7 +69,7 @@ TEST_F(HeldNews, tells_all_readers_at_the_end)
 TEST_F(HeldNews, tells_before_its_thread_waits)
 {
     reader one;
-    const held_news held;
+    const held_wakeups held;
     one.write();
     burst::end_of_this_thread();
     EXPECT_TRUE(one.told());
@@ -82,7 +82,7 @@ TEST_F(HeldNews, tells_what_is_too_old)
 {
     reader one;
     reader other;
-    const held_news held;
+    const held_wakeups held;
     one.write();
     const auto first = burst::clock::now();
     while (burst::clock::now() - first < burst::bound) {
@@ -91,14 +91,14 @@ TEST_F(HeldNews, tells_what_is_too_old)
     other.write();
     EXPECT_TRUE(one.told());
     while (!other.told())
-        held_news::look();
+        held_wakeups::look();
     EXPECT_GE(burst::clock::now() - second, burst::bound);
 }
 
 TEST_F(HeldNews, tells_when_there_are_many_readers)
 {
     std::vector<reader> readers(200);
-    const held_news held;
+    const held_wakeups held;
     for (reader& each : readers)
         each.write();
     EXPECT_TRUE(readers.front().told());
@@ -107,7 +107,7 @@ TEST_F(HeldNews, tells_when_there_are_many_readers)
 TEST_F(HeldNews, holds_back_only_what_its_thread_has_written)
 {
     reader one;
-    const held_news held;
+    const held_wakeups held;
     std::thread([&] { one.write(); }).join();
     EXPECT_TRUE(one.told());
 }
@@ -115,9 +115,9 @@ TEST_F(HeldNews, holds_back_only_what_its_thread_has_written)
 TEST_F(HeldNews, is_one_for_each_thread)
 {
     reader one;
-    const held_news held;
+    const held_wakeups held;
     {
-        const held_news inner;
+        const held_wakeups inner;
     }
     one.write();
     EXPECT_FALSE(one.told());
@@ -129,7 +129,7 @@ TEST_F(HeldNews, holds_nothing_back_without_memory)
     for (int allocations = 0; allocations < 2; ++allocations)
         std::thread([allocations] {
             reader one;
-            std::optional<held_news> held;
+            std::optional<held_wakeups> held;
             {
                 const test::memory_for scarce(allocations);
                 held.emplace();

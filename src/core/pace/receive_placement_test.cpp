@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace/body_place.hpp"
+#include "core/pace/receive_placement.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ protected:
         }
         return count;
     }
-    body_place place_;
+    receive_placement place_;
 };
 
 TEST_F(BodyPlace, begins_with_the_receivers_memory)
@@ -46,7 +46,7 @@ TEST_F(BodyPlace, counts_the_copy_that_a_block_needs)
 
 TEST_F(BodyPlace, finds_out_when_that_changes)
 {
-    constexpr int until_other = body_place::reads_until_other;
+    constexpr int until_other = receive_placement::reads_until_other;
     outside_of(1'000, microseconds(30), microseconds(10));
     outside_of(until_other, microseconds(10), microseconds(10));
     EXPECT_TRUE(place_.outside());
@@ -57,8 +57,9 @@ TEST_F(BodyPlace, finds_out_when_that_changes)
 TEST_F(BodyPlace, seldom_tries_the_slower_place)
 {
     outside_of(1'000, microseconds(30), microseconds(10));
-    EXPECT_LT(outside_of(10 * body_place::reads_until_other, microseconds(30), microseconds(10)),
-              100);
+    EXPECT_LT(
+        outside_of(10 * receive_placement::reads_until_other, microseconds(30), microseconds(10)),
+        100);
 }
 
 TEST_F(BodyPlace, a_read_that_was_interrupted_decides_nothing)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace/stream_wait.hpp"
+#include "core/pace/bulk_sleep.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ using std::chrono::microseconds;
 
 class StreamWait : public ::testing::Test {
 protected:
-    static constexpr int window = stream_wait::messages_in_window;
+    static constexpr int window = bulk_sleep::messages_in_window;
 
     struct message_times {
         microseconds looking;
@@ -31,7 +31,7 @@ protected:
         return asleep;
     }
 
-    stream_wait wait_;
+    bulk_sleep wait_;
     base::steady_clock::time_point now_{microseconds(1'000'000)};
 };
 
@@ -62,7 +62,7 @@ TEST_F(StreamWait, never_tries_in_a_dialogue)
 TEST_F(StreamWait, never_tries_with_small_messages)
 {
     EXPECT_EQ(0, receive(10'000, {microseconds(30), microseconds(30)}, some,
-                         stream_wait::fewest_bytes / 2));
+                         bulk_sleep::fewest_bytes / 2));
 }
 
 TEST_F(StreamWait, seldom_tries_where_that_takes_much_longer)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/pace/stall_wait.hpp"
+#include "base/pace/write_retry.hpp"
 
 #include <gtest/gtest.h>
 #include <utility>
@@ -7,11 +7,11 @@
 namespace zlink::base {
 namespace {
 
-using step = stall_wait::step;
+using step = write_retry::step;
 
 TEST(StallWait, ends_when_all_is_done)
 {
-    stall_wait subject;
+    write_retry subject;
     for (int stall = 0; stall < 100; ++stall) {
         int attempts = 0;
         EXPECT_TRUE(subject.wait([&] { return ++attempts == 3 ? step::done : step::nothing; }));
@@ -21,7 +21,7 @@ TEST(StallWait, ends_when_all_is_done)
 
 TEST(StallWait, passes_ever_more_stalls_by_where_nothing_moves)
 {
-    stall_wait subject;
+    write_retry subject;
     int waits = 0;
     for (int stall = 0; stall < 1000; ++stall)
         waits += subject.wait([] { return step::nothing; });
@@ -31,7 +31,7 @@ TEST(StallWait, passes_ever_more_stalls_by_where_nothing_moves)
 
 TEST(StallWait, waits_each_time_again_where_that_helps)
 {
-    stall_wait subject;
+    write_retry subject;
     while (subject.wait([] { return step::nothing; }))
         ;
     while (!subject.wait([] { return step::done; }))
@@ -42,7 +42,7 @@ TEST(StallWait, waits_each_time_again_where_that_helps)
 
 TEST(StallWait, passes_few_stalls_by_where_something_moves)
 {
-    stall_wait subject;
+    write_retry subject;
     int waits = 0;
     for (int stall = 0; stall < 100; ++stall) {
         bool moved = false;
@@ -54,7 +54,7 @@ TEST(StallWait, passes_few_stalls_by_where_something_moves)
 
 TEST(StallWait, does_not_wait_for_ever_for_slow_progress)
 {
-    stall_wait subject;
+    write_retry subject;
     EXPECT_TRUE(subject.wait([] { return step::progress; }));
     EXPECT_TRUE(subject.wait([] { return step::progress; })) << "it was not in vain";
 }

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/queue/byte_queue.hpp"
-#include "base/queue/newest_slot.hpp"
+#include "base/queue/conflation_slot.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace zlink::base {
 ///
 /// Thread safety: producer functions in one thread at a time, consumer functions likewise; limits
 /// in any thread.
-class message_flow {
+class message_credit {
 public:
     /// A side that sets no limit of its own.
     static constexpr int no_part = -1;
@@ -161,8 +161,9 @@ struct channel {
     byte_queue queue;
     // What follows lies in its last cache line, that of the consumer, which looks there when it has
     // nothing to do.
-    [[no_unique_address]] message_flow flow;
-    newest_slot newest; ///< where messages go that replace one another; younger than the queue's
+    [[no_unique_address]] message_credit credit;
+    conflation_slot
+        newest; ///< where messages go that replace one another; younger than the queue's
     /// What is queued may lie there for long: the consumer has no connection to send it to, or
     /// there is none yet.
     std::atomic<bool> stalled{false};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/pace/reading_pace.hpp"
+#include "base/pace/reader_back_off.hpp"
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ protected:
         return breaks;
     }
 
-    reading_pace pace_;
+    reader_back_off pace_;
     steady_clock::time_point now_ = steady_clock::now();
     std::uint64_t taken_ = 0;
     bool broke_ = false;
@@ -80,11 +80,11 @@ TEST_F(ReadingPace, a_break_ends_when_something_is_found)
 {
     int looks = 0;
     const auto begin = steady_clock::now();
-    reading_pace::take_breaks([&] { return ++looks == 2; });
+    reader_back_off::take_breaks([&] { return ++looks == 2; });
     EXPECT_EQ(2, looks);
-    EXPECT_GE(steady_clock::now() - begin, 2 * reading_pace::break_time);
+    EXPECT_GE(steady_clock::now() - begin, 2 * reader_back_off::break_time);
     looks = 0;
-    reading_pace::take_breaks([&] { return ++looks == 1000; });
+    reader_back_off::take_breaks([&] { return ++looks == 1000; });
     EXPECT_LT(looks, 10);
 }
 

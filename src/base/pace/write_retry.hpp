@@ -15,12 +15,12 @@ namespace zlink::base {
 /// them. See docs/decisions/0014.
 ///
 /// Thread safety: one thread at a time.
-class stall_wait {
+class write_retry {
 public:
     enum class step : unsigned char { nothing, progress, done };
 
     /// How long nothing may move.
-    explicit stall_wait(std::chrono::microseconds longest_stall = std::chrono::microseconds(300))
+    explicit write_retry(std::chrono::microseconds longest_stall = std::chrono::microseconds(300))
         : longest_stall_(longest_stall)
     {}
 

@@ -13,7 +13,7 @@ namespace zlink::core {
 
 /// What the connections of a socket have in common.
 /// Thread safety: the socket's thread only.
-struct shared_pace {
+struct fan_out_budget {
     using time_point = std::chrono::steady_clock::time_point;
 
     std::size_t connections = 0;
@@ -75,7 +75,7 @@ struct shared_pace {
 /// path of each message.
 ///
 /// Thread safety: the socket's thread only.
-class write_pace {
+class write_policy {
 public:
     using time_point = std::chrono::steady_clock::time_point;
     enum class way : std::uint8_t {
@@ -85,7 +85,8 @@ public:
     };
 
     /// `shared` is not null.
-    explicit write_pace(std::shared_ptr<shared_pace> shared) noexcept : shared_(std::move(shared))
+    explicit write_policy(std::shared_ptr<fan_out_budget> shared) noexcept
+        : shared_(std::move(shared))
     {}
 
     bool is_one_of_many() const noexcept { return shared_->fans_out; }
@@ -96,11 +97,11 @@ public:
     way choose(burst& thread, time_point now) noexcept
     {
         switch (shared_->message) {
-        case shared_pace::extent::unknown:
+        case fan_out_budget::extent::unknown:
             break;
-        case shared_pace::extent::few:
+        case fan_out_budget::extent::few:
             return choose_for_few(thread, now);
-        case shared_pace::extent::many:
+        case fan_out_budget::extent::many:
             return choose_for_many();
         }
         return thread.follows_quickly(now) ? way_in_stream(thread) : way::at_once;
@@ -121,7 +122,7 @@ private:
     // One message, however many connections it goes to and however long it takes to write to them.
     way choose_for_few(burst& thread, time_point now) noexcept
     {
-        using pace = shared_pace::pace_of_message;
+        using pace = fan_out_budget::pace_of_message;
         if (shared_->decided == pace::undecided)
             shared_->decided = thread.follows_quickly(now) ? pace::in_stream : pace::alone;
         return shared_->decided == pace::in_stream ? way_in_stream(thread) : way::at_once;
@@ -139,7 +140,7 @@ private:
         return way::at_once;
     }
 
-    const std::shared_ptr<shared_pace> shared_;
+    const std::shared_ptr<fan_out_budget> shared_;
 };
 
 } // namespace zlink::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/pace/patience.hpp"
+#include "base/pace/adaptive_spin.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -15,10 +15,10 @@ namespace {
 constexpr auto at_once = [] { return glance::news; };
 constexpr auto short_sleep = [] { return wait_result::ready; };
 
-// A patience that has seen short sleeps until it looks.
-patience ready_to_look()
+// A adaptive_spin that has seen short sleeps until it looks.
+adaptive_spin ready_to_look()
 {
-    patience subject;
+    adaptive_spin subject;
     bool looked = false;
     for (int i = 0; i < 100 && !looked; ++i)
         subject.wait(
@@ -33,7 +33,7 @@ patience ready_to_look()
 }
 
 // Waits until the next look; how many sleeps there were before.
-int sleeps_before_look(patience& subject, bool success)
+int sleeps_before_look(adaptive_spin& subject, bool success)
 {
     int sleeps = 0;
     bool looked = false;
@@ -54,13 +54,13 @@ int sleeps_before_look(patience& subject, bool success)
 
 TEST(Patience, sleeps_at_first)
 {
-    patience subject;
+    adaptive_spin subject;
     EXPECT_EQ(wait_result::ready, subject.wait(false, no_deadline, at_once, short_sleep));
 }
 
 TEST(Patience, looks_on_while_that_finds_something)
 {
-    patience subject = ready_to_look();
+    adaptive_spin subject = ready_to_look();
     for (int i = 0; i < 1000; ++i)
         ASSERT_EQ(wait_result::signalled, subject.wait(false, no_deadline, at_once, short_sleep))
             << i;
@@ -68,7 +68,7 @@ TEST(Patience, looks_on_while_that_finds_something)
 
 TEST(Patience, sleeps_when_a_look_finds_nothing)
 {
-    patience subject = ready_to_look();
+    adaptive_spin subject = ready_to_look();
     int looks = 0;
     const auto begin = steady_clock::now();
     EXPECT_EQ(wait_result::ready, subject.wait(
@@ -79,18 +79,18 @@ TEST(Patience, sleeps_when_a_look_finds_nothing)
                                       },
                                       short_sleep));
     EXPECT_GT(looks, 0);
-    EXPECT_GE(steady_clock::now() - begin, patience::longest_look);
+    EXPECT_GE(steady_clock::now() - begin, adaptive_spin::longest_look);
 }
 
 TEST(Patience, a_look_goes_on_while_there_is_progress)
 {
-    patience subject = ready_to_look();
+    adaptive_spin subject = ready_to_look();
     const auto begin = steady_clock::now();
     EXPECT_EQ(wait_result::signalled, subject.wait(
                                           false, no_deadline,
                                           [&] {
                                               return steady_clock::now() - begin <
-                                                             patience::longest_look * 3
+                                                             adaptive_spin::longest_look * 3
                                                          ? glance::progress
                                                          : glance::news;
                                           },
@@ -100,7 +100,7 @@ TEST(Patience, a_look_goes_on_while_there_is_progress)
 
 TEST(Patience, looks_less_and_less_where_that_finds_nothing)
 {
-    patience subject = ready_to_look();
+    adaptive_spin subject = ready_to_look();
     int last = 0;
     for (int longest = 4; longest <= 64;) {
         const int sleeps = sleeps_before_look(subject, false);
@@ -122,7 +122,7 @@ TEST(Patience, looks_less_and_less_where_that_finds_nothing)
 
 TEST(Patience, a_look_does_not_outlast_the_deadline)
 {
-    patience subject = ready_to_look();
+    adaptive_spin subject = ready_to_look();
     int looks = 0;
     subject.wait(
         false, steady_clock::now(),
@@ -136,8 +136,8 @@ TEST(Patience, a_look_does_not_outlast_the_deadline)
 
 TEST(Patience, progress_does_not_outlast_the_deadline)
 {
-    patience subject = ready_to_look();
-    const auto until = steady_clock::now() + patience::longest_look * 2;
+    adaptive_spin subject = ready_to_look();
+    const auto until = steady_clock::now() + adaptive_spin::longest_look * 2;
     EXPECT_EQ(wait_result::ready, subject.wait(
                                       false, until, [] { return glance::progress; }, short_sleep));
     EXPECT_GE(steady_clock::now(), until);
@@ -145,7 +145,7 @@ TEST(Patience, progress_does_not_outlast_the_deadline)
 
 TEST(Patience, a_stream_is_not_looked_for)
 {
-    patience subject = ready_to_look();
+    adaptive_spin subject = ready_to_look();
     EXPECT_EQ(wait_result::ready, subject.wait(true, no_deadline, at_once, short_sleep));
 }
 
@@ -159,7 +159,7 @@ protected:
     void answer(int side, Done done)
     {
         EXPECT_EQ(0, ::pthread_setaffinity_np(::pthread_self(), sizeof processors_, &processors_));
-        patience subject;
+        adaptive_spin subject;
         while (!ended_) {
             int glances = 0;
             const auto found = [&] {
@@ -231,7 +231,7 @@ protected:
     // One wait, during whose look the signal comes.
     wait_result wait(bool then_success)
     {
-        patience subject = ready_to_look();
+        adaptive_spin subject = ready_to_look();
         bool raised = false;
         const wait_result result = subject.wait(
             false, no_deadline,

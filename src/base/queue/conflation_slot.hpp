@@ -13,12 +13,12 @@ namespace zlink::base {
 /// fallen asleep. Both change the same atomic word, so one of them sees the other.
 ///
 /// Thread safety: all functions in any thread. Owns what is in it.
-class newest_slot {
+class conflation_slot {
 public:
-    newest_slot() noexcept = default;
-    ~newest_slot() { take(); }
-    newest_slot(const newest_slot&) = delete;
-    newest_slot& operator=(const newest_slot&) = delete;
+    conflation_slot() noexcept = default;
+    ~conflation_slot() { take(); }
+    conflation_slot(const conflation_slot&) = delete;
+    conflation_slot& operator=(const conflation_slot&) = delete;
 
     /// Puts `newest` in, in place of what is there.
     void put(buffer_ref newest) noexcept

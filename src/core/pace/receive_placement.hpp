@@ -18,7 +18,7 @@ namespace zlink::core {
 /// is where a body behind a frame header meets that. See docs/decisions/0016.
 ///
 /// Thread safety: one thread at a time.
-class body_place {
+class receive_placement {
 public:
     using duration = base::steady_clock::duration;
 
