@@ -14,7 +14,7 @@ namespace zlink::runtime {
 
 namespace {
 
-// So many residents before others on the I/O thread are served.
+// Fairness limit: requests in one turn of the I/O thread.
 constexpr int residents_per_turn = 64;
 
 // What the system refuses is left as it is: these are wishes.
@@ -138,8 +138,8 @@ resident* io_thread::next_asked() noexcept
     return next;
 }
 
-// Those that have asked before it begins: who asks again meanwhile comes after all else there is to
-// do in this thread.
+// Runs the requests that were queued before this call. Later ones are posted again, so that they do
+// not starve the other handlers of this thread.
 void io_thread::serve()
 {
     called_.exchange(false, std::memory_order_acq_rel); // Asio has given the room back

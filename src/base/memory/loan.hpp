@@ -9,11 +9,10 @@
 
 namespace zlink::base {
 
-/// The agreement of a writer and a reader in one process about a body that the writer has announced
-/// before it was copied: the reader may copy it straight from the writer's memory while the
-/// writer's call lasts, with the writer's help, and until then the writer copies it into the block
-/// it was announced in. So a body is copied once if the reader is quick, and twice otherwise;
-/// neither side waits for the other but while that one copies. See docs/decisions/0015.
+/// Hands a large body from one thread to another with a single copy. The writer publishes an empty
+/// block and begins to copy the body into it. A reader that comes in time copies straight from the
+/// writer's memory instead, and the writer copies the other half. There is one copy if the reader
+/// keeps up and two otherwise; a side waits only while the other copies. See docs/decisions/0015.
 ///
 /// Thread safety: one writer and one reader; lent() in any thread.
 class loan {

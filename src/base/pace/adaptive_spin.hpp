@@ -59,8 +59,8 @@ private:
     // Where a look is a few loads, to yield takes several times as long: news would come late. But
     // if others have run meanwhile, one of them may be who is to bring the news.
     static constexpr std::chrono::microseconds between_yields{2};
-    // Whose news came with the first yield, so many times in a row, runs only when it is given this
-    // processor, which need not wait then. Whether that is still so is tried now and again.
+    // If the event came right after the first sched_yield() of so many spins in a row, its producer
+    // shares this processor, and the next spins yield at once. Every so many spins try without.
     static constexpr unsigned enough_by_yields = 2;
     static constexpr unsigned looks_between_trials = 16;
     static constexpr int first_credit = 6;

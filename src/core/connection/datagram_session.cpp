@@ -12,7 +12,7 @@ namespace group_datagram = engine::group_datagram;
 namespace zmtp3 = engine::zmtp3;
 
 constexpr std::size_t largest_datagram_bytes = 64 * 1024;
-// So many before others on the I/O thread are served.
+// Fairness limit: datagrams in one turn of the I/O thread.
 constexpr int datagrams_per_turn = 64;
 
 iovec piece_of(const void* data, std::size_t bytes)

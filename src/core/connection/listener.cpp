@@ -16,7 +16,7 @@ namespace {
 // No descriptors or memory left for another connection: the next try.
 constexpr std::chrono::milliseconds pause_after_failure{50};
 
-// So many connections before others on the I/O thread are served.
+// Fairness limit: connections accepted in one turn of the I/O thread.
 constexpr int accepts_per_turn = 64;
 
 // With fewer sessions than this those that have ended need not be looked for.

@@ -36,8 +36,8 @@ namespace zlink::core {
 ///   thread has stopped reading.
 /// - Memory of the socket's thread is in the decoder only while the connection is lent: whoever
 ///   ends that takes it out, with the mutex.
-/// - Each end of reading by the socket's thread is answered by the I/O thread reading once more:
-///   the functions of the socket's thread say when it has to be told.
+/// - When the socket's thread stops reading, the I/O thread must read once. The functions of the
+///   socket's thread say when the caller has to schedule that.
 ///
 /// Thread safety: as said with each function.
 /// Lifetime: decoder and stream must last until take_back(), the I/O context until stop().

@@ -16,10 +16,10 @@
 namespace zlink::core {
 namespace {
 
-// So many reads before others on the I/O thread are served.
+// Fairness limit: reads in one turn of the I/O thread.
 constexpr int reads_per_turn = 16;
-// So much is read of a connection that cannot be written to: more than the kernel holds. The peer
-// may go on sending if it is of an odd kind.
+// Limit for draining a connection whose write side has failed. It is larger than any receive buffer
+// of the kernel: only a peer that ignores the reset reaches it.
 constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
 
 engine::local_peer local_peer(const socket_options& options)

@@ -9,7 +9,7 @@ namespace {
 
 using engine::outgoing;
 
-// So many batches per turn before others on the I/O thread are served.
+// Fairness limit: batches in one turn of the I/O thread.
 constexpr int batches_per_turn = 16;
 // A sending thread that commits fewer messages than this between two looks of the I/O thread had
 // better write each of them.

@@ -36,7 +36,7 @@ public:
         pending,  ///< there is more to write, but others shall have their turn: call drain() again
         failed,   ///< the connection is broken, see error()
         detached, ///< there is no connection (any more): whoever attaches the next one will drain
-        left,     ///< to the sending thread, which is at it, and will have drain() called
+        left,     ///< the sending thread is retrying the write; it asks for drain() if it gives up
     };
     /// What the sending thread does about a connection that takes no more.
     enum class stalls : std::uint8_t {

@@ -12,10 +12,11 @@ namespace zlink::core {
 /// Decides whether large bodies of a connection are read into the receiver's memory, or into blocks
 /// and copied from there, by what the reads have taken.
 ///
-/// To spare the copy seems best. But the kernel's own copy may be a matter of where it goes: there
-/// are processors on which a string move takes two to three times as long if the lowest 12 bits of
-/// the address it writes to are just above those of the one it reads from, and memory from malloc()
-/// is where a body behind a frame header meets that. See docs/decisions/0016.
+/// Receiving into the caller's memory spares a copy but is not always faster. With 4K aliasing, on
+/// processors whose string move is slow when the lowest 12 bits of the destination are just above
+/// those of the source, the kernel's copy takes two to three times as long, and memory from
+/// malloc() behind a frame header meets that case. So both destinations are timed. See
+/// docs/decisions/0016.
 ///
 /// Thread safety: one thread at a time.
 class receive_placement {

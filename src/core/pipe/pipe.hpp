@@ -52,7 +52,7 @@ public:
     virtual void on_look() noexcept {}
     /// A large message is going to be committed while others see to what was committed before.
     virtual wake_result on_backlog() noexcept { return {}; }
-    /// What is there is all for now: the caller is going to sleep.
+    /// Flush what is committed: the calling thread is about to block.
     virtual wake_result on_pause() noexcept { return {}; }
     /// Messages were taken, and the other end waits for room.
     virtual void on_writable() noexcept = 0;
@@ -137,7 +137,8 @@ public:
         out_conflates_ = out;
         in_conflates_ = in;
     }
-    /// Who writes what is read here is another thread of the application: reading is paced by it.
+    /// Over inproc only: the reader backs off when it has caught up, as another thread of the
+    /// application writes.
     void pace_reading() { pace_ = std::make_unique<base::reader_back_off>(); }
     /// What is written are plain bytes: messages without frame headers, whose borders nobody needs.
     /// Before the first message.

@@ -80,11 +80,11 @@ public:
     /// receive() and received() in short, of a part of `most` bytes at most: it stays valid until
     /// any other call. Nothing if it takes more than a look: receive() tells.
     virtual taken_part take(std::size_t most) noexcept;
-    /// The pipe that put() writes each message of one part to, and the one that take() takes each
-    /// part from that ends a message: while nothing but these two is called, the socket may do
-    /// without the pattern. If it is addressed (progress()), such a message is behind a part that
-    /// is the pipe's routing id. Null if there is more to it. Asked right after such a put() or
-    /// take().
+    /// Fast path: the only pipe that put() would write a message of one part to now, and the only
+    /// one that take() would take the last part of a message from. The socket may bypass the
+    /// pattern until any other function is called. If the type is addressed (progress()), a part
+    /// with the routing id of the pipe comes before each message. Null if there is a choice. Asked
+    /// right after such a put() or take().
     virtual pipe_end* only_target() noexcept { return nullptr; }
     virtual pipe_end* only_source() noexcept { return nullptr; }
     addressed_progress& progress() noexcept { return progress_; }

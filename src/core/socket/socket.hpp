@@ -166,9 +166,9 @@ public:
 
     /// ZMQ_POLLIN and ZMQ_POLLOUT as they are now. 0 or errno.
     int events(int& out);
-    /// Changes with every piece of mail that is looked at, and with input that is read here. Any
-    /// call may look at it, and learn more than it was asked for: who has found nothing to do must
-    /// not sleep if this has changed since.
+    /// Counts the notifications that were processed, and input that was read here. Any call may
+    /// process one that was meant for another: a caller that has found nothing to do must compare
+    /// this before it blocks, and look again if it has changed.
     std::uint32_t mail_seen() const noexcept { return mail_seen_; }
     /// For who waits for several sockets: this one's part in deciding how.
     base::adaptive_spin& polling_spin() noexcept { return polling_spin_; }

@@ -64,11 +64,12 @@ public:
         base::buffer* announced = nullptr; ///< what the channel has in its place; one reference
         std::size_t bytes = 0;
     };
-    /// Memory for the body that comes next, as the part of a message that the consumer comes for
-    /// first, if it is large and fits there. The channel is empty. Valid until the body was taken
-    /// or withdraw_memory().
+    /// Destination for the next large body, if that is the first part that the consumer will read
+    /// and fits there. The channel must be empty. The memory must stay valid until
+    /// take_outside_body() or withdraw_memory().
     virtual void offer_memory(std::span<std::byte>) noexcept {}
-    /// What of a body lies in the offered memory moves to the channel's, and the rest follows.
+    /// Takes the offer back: what was read there moves to memory of the channel, where the rest of
+    /// the body follows.
     virtual void withdraw_memory() noexcept {}
     /// Is a body on its way into the offered memory?
     virtual bool reads_outside() const noexcept { return false; }
