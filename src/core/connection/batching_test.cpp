@@ -3,7 +3,7 @@
 #include "base/sync/asymmetric_fence.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -15,24 +15,6 @@
 
 namespace zlink::core {
 namespace {
-
-/// Takes everything, or `room` bytes, and remembers the sizes of the writes.
-class counting_stream final : public transport::stream_for_tests {
-public:
-    transport::io_result write_some(const iovec* buffers, int count) noexcept override
-    {
-        const std::size_t taken = std::min(transport::total_bytes(buffers, count), room);
-        if (taken == 0)
-            return {0, EAGAIN};
-        room -= taken;
-        writes.push_back(taken);
-        return {taken, 0};
-    }
-
-    std::vector<std::size_t> writes;
-    std::size_t room = SIZE_MAX;
-    std::size_t packet = 0;
-};
 
 /// The sending side of a session in the middle of a stream.
 class batching_peer final : public pipe_peer {
@@ -73,7 +55,7 @@ protected:
         if (!base::has_heavy_fence())
             GTEST_SKIP() << "without membarrier() the I/O thread makes the batches";
         sender_.set_other_end(peer_);
-        writer_.attach(stream_, {}, {}, {}, stream_.packet);
+        writer_.attach(stream_, {}, {}, {}, stream_.facts.packet_bytes);
         writer_.drain();
     }
     void begin_ownership()
@@ -89,7 +71,7 @@ protected:
 
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
     writer writer_{channels_->a_to_b};
-    counting_stream stream_;
+    test::memory_stream stream_;
     std::shared_ptr<batching_peer> peer_ = std::make_shared<batching_peer>(writer_);
     pipe_end sender_{channels_, true, nullptr};
     const std::size_t begun_bytes_ = 102; ///< what begin_ownership() has sent
@@ -173,7 +155,7 @@ protected:
 
     void SetUp() override
     {
-        stream_.packet = packet_bytes;
+        stream_.facts.packet_bytes = packet_bytes;
         Batching::SetUp();
     }
     void expect_writes(const sizes& expected) { EXPECT_EQ(expected, stream_.writes); }

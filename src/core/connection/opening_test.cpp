@@ -3,7 +3,7 @@
 
 #include "engine/handshake/mechanisms/null.hpp"
 #include "engine/handshake/socket_types.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -22,55 +22,6 @@ namespace {
 namespace types = engine::socket_types;
 using kind = opening::end_kind;
 
-/// One end of a connection in memory that takes and gives few bytes at a time.
-class short_stream final : public transport::stream_for_tests {
-public:
-    transport::io_result read_some(const iovec* buffers, int) noexcept override
-    {
-        if (input.empty())
-            return ended ? transport::io_result{} : transport::io_result{0, EAGAIN};
-        const std::size_t bytes = std::min({buffers->iov_len, input.size(), most_bytes});
-        std::copy_n(input.begin(), bytes, static_cast<char*>(buffers->iov_base));
-        input.erase(0, bytes);
-        return {bytes, 0};
-    }
-    transport::io_result write_some(const iovec* buffers, int) noexcept override
-    {
-        if (std::exchange(blocked, !blocked))
-            return {0, EAGAIN};
-        const std::size_t bytes = std::min(buffers->iov_len, most_bytes);
-        output.append(static_cast<const char*>(buffers->iov_base), bytes);
-        return {bytes, 0};
-    }
-    void async_wait(transport::direction which, wait_handler handler) override
-    {
-        wait_handler& waiting = which == transport::direction::read ? reader : writer;
-        EXPECT_FALSE(waiting) << "it waits already";
-        waiting = std::move(handler);
-    }
-    /// Calls who waits; false if nobody does.
-    bool turn(const transport::error_code& error = {})
-    {
-        const wait_handler write = std::exchange(writer, nullptr);
-        if (write)
-            write(error);
-        if (input.empty() && !ended && !error)
-            return write != nullptr;
-        const wait_handler read = std::exchange(reader, nullptr);
-        if (read)
-            read(error);
-        return read || write;
-    }
-
-    std::size_t most_bytes = 7;
-    bool blocked = false; ///< every other write is
-    bool ended = false;
-    std::string input;
-    std::string output;
-    wait_handler reader;
-    wait_handler writer;
-};
-
 /// A handshake with its stream and what came out of it.
 struct side {
     side(boost::asio::io_context& io, int type, transport::upgrades upgrades = {},
@@ -82,7 +33,10 @@ struct side {
                   : std::make_unique<engine::handshake>(
                         engine::local_peer{.socket_type = type, .routing_id = {}, .properties = {}},
                         std::move(security))))
-    {}
+    {
+        stream.portion = 7;
+        stream.blocks_every_other_write = true;
+    }
     void start(int limit_ms = 0)
     {
         opens->start(limit_ms, {[this](const opening::ending& how) {
@@ -97,8 +51,8 @@ struct side {
                                 [this] { ++reached; }});
     }
 
-    std::unique_ptr<transport::stream> pointer = std::make_unique<short_stream>();
-    short_stream& stream = static_cast<short_stream&>(*pointer);
+    std::unique_ptr<transport::stream> pointer = std::make_unique<test::memory_stream>();
+    test::memory_stream& stream = static_cast<test::memory_stream&>(*pointer);
     std::shared_ptr<opening> opens;
     int ends = 0;
     int reached = 0;
@@ -112,12 +66,12 @@ std::string connect(side& one, side& other)
 {
     std::string sent;
     for (bool busy = true; busy;) {
-        sent += one.stream.output;
-        other.stream.input += std::exchange(one.stream.output, {});
-        one.stream.input += std::exchange(other.stream.output, {});
+        sent += one.stream.written;
+        other.stream.input += std::exchange(one.stream.written, {});
+        one.stream.input += std::exchange(other.stream.written, {});
         busy = one.stream.turn();
         busy |= other.stream.turn();
-        busy |= !one.stream.output.empty() || !other.stream.output.empty();
+        busy |= !one.stream.written.empty() || !other.stream.written.empty();
     }
     return sent;
 }
@@ -155,7 +109,7 @@ TEST_F(Opening, leaves_what_belongs_to_the_traffic)
     sent += push.unsent + "traffic";
 
     side other_pull(io_, types::pull);
-    other_pull.stream.most_bytes = sent.size();
+    other_pull.stream.portion = sent.size();
     other_pull.stream.input = sent;
     other_pull.start();
     while (other_pull.stream.turn()) {
@@ -228,7 +182,7 @@ TEST_F(Opening, tells_nothing_once_it_is_stopped)
 }
 
 /// Xors what passes; made by an upgrade.
-class masked_stream final : public transport::stream_for_tests {
+class masked_stream final : public test::memory_stream {
 public:
     explicit masked_stream(std::unique_ptr<stream> below) : below_(std::move(below)) {}
     transport::io_result read_some(const iovec* buffers, int count) noexcept override
@@ -324,7 +278,7 @@ TEST_F(Opening, goes_through_any_number_of_upgrades_before_the_handshake)
         side one(io_, types::push, words({{}, {"a", "b"}}));
         side other(io_, types::pull, words({{}, {"b", "a"}}));
         for (side* each : {&one, &other})
-            each->stream.most_bytes = most;
+            each->stream.portion = most;
         one.start();
         other.start();
         connect(one, other);
@@ -413,7 +367,7 @@ TEST_F(Opening, waits_for_an_upgrade_that_waits_for_something_else)
     auto& waiting = static_cast<word_upgrade&>(*list.front());
     side one(io_, -1, std::move(list));
     one.stream.input = "hello and more";
-    one.stream.most_bytes = 100;
+    one.stream.portion = 100;
     one.start();
     while (one.stream.turn()) {
     }
@@ -477,7 +431,7 @@ TEST_F(Opening, waits_for_a_mechanism_that_has_to_ask_somebody)
         EXPECT_EQ(server.ends, 0);
         asks.give(answer);
         if (answer == engine::handshake_error::none) {
-            server.stream.output += server.unsent;
+            server.stream.written += server.unsent;
             connect(server, client);
             EXPECT_EQ(client.ending.kind, kind::succeeded);
             EXPECT_EQ(server.ending.kind, kind::succeeded);

@@ -3,7 +3,7 @@
 
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic/inbound.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,44 +26,6 @@ std::string frame_bytes(std::uint8_t flags, const std::string& body)
     return std::string(1, static_cast<char>(flags)) + static_cast<char>(body.size()) + body;
 }
 
-/// Gives one piece of input with each read, as far as there is room for it; then there is nothing
-/// more now, or for ever.
-class scripted_stream final : public transport::stream_for_tests, public transport::direct_input {
-public:
-    transport::io_result read_some(const iovec* buffers, int count) noexcept override
-    {
-        if (input.empty())
-            return ended ? transport::io_result{} : transport::io_result{0, EAGAIN};
-        std::string& piece = input.front();
-        std::size_t moved = 0;
-        for (int i = 0; i < count; ++i) {
-            const std::size_t bytes = std::min(buffers[i].iov_len, piece.size() - moved);
-            std::memcpy(buffers[i].iov_base, piece.data() + moved, bytes);
-            moved += bytes;
-        }
-        piece.erase(0, moved);
-        if (piece.empty())
-            input.pop_front();
-        return {moved, 0};
-    }
-    transport::direct_input* direct() noexcept override { return this; }
-    int lend() noexcept override
-    {
-        is_lent = true;
-        return descriptor;
-    }
-    bool reclaim() noexcept override
-    {
-        is_lent = false;
-        return true;
-    }
-    static constexpr int descriptor = 77;
-
-    std::deque<std::string> input;
-    bool ended = false;
-    bool is_lent = false;
-};
-
 /// The I/O side of a pipe, as far as it is told of room.
 class reading_peer final : public pipe_peer {
 public:
@@ -78,6 +40,8 @@ private:
 
 class ReadingLease : public ::testing::Test, public engine::command_handler {
 protected:
+    ReadingLease() { stream_.facts.descriptor = 77; }
+
     void on_command(std::span<const std::byte> body) override
     {
         EXPECT_TRUE(lease_.keep_for_later(body));
@@ -95,13 +59,13 @@ protected:
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
     pipe_end receiver_{channels_, false, nullptr};
     engine::inbound in_{channels_->a_to_b, {100, engine::kept_commands::none}, *this};
-    scripted_stream stream_;
+    test::memory_stream stream_;
     reading_lease lease_{io_};
 };
 
 TEST_F(ReadingLease, leaves_reading_to_the_io_thread_until_it_is_handed_over)
 {
-    stream_.input = {frame_bytes(0, "a")};
+    stream_.pieces = {frame_bytes(0, "a")};
     EXPECT_EQ(lease_.read_for_room(), request::read);
     const auto step = lease_.read_lent({});
     EXPECT_FALSE(step.read.lent);
@@ -115,13 +79,13 @@ TEST_F(ReadingLease, offers_until_the_connection_has_nothing_more)
 {
     channels_->a_to_b.credit.set_producer_limit(1);
     ASSERT_TRUE(in_.append(0, {}));
-    stream_.input = {frame_bytes(0, "a")};
+    stream_.pieces = {frame_bytes(0, "a")};
     lease_.offer(in_, stream_);
     EXPECT_EQ(lease_.read_for_room(), request::none) << "the queue is still full";
     EXPECT_EQ(take_messages(), 1);
     EXPECT_EQ(lease_.read_for_room(), request::read) << "the connection had no more";
     EXPECT_EQ(take_messages(), 1);
-    stream_.input = {frame_bytes(0, "b")};
+    stream_.pieces = {frame_bytes(0, "b")};
     EXPECT_EQ(lease_.read_for_room(), request::read);
     EXPECT_FALSE(lease_.read_lent({}).read.lent);
     EXPECT_EQ(take_messages(), 0) << "the offer was over";
@@ -138,7 +102,7 @@ TEST_F(ReadingLease, lends_until_it_is_given_back)
     EXPECT_TRUE(step.read.lent);
     EXPECT_FALSE(step.read.got);
     EXPECT_EQ(step.read.descriptor, 77);
-    stream_.input = {frame_bytes(0, "a")};
+    stream_.pieces = {frame_bytes(0, "a")};
     step = lease_.read_lent({});
     EXPECT_TRUE(step.read.lent);
     EXPECT_TRUE(step.read.got);
@@ -164,7 +128,7 @@ TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
     }
     engine::inbound unlimited{channels_->a_to_b, {-1, engine::kept_commands::none}, *this};
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
-    stream_.input = {stream};
+    stream_.pieces = {stream};
     ASSERT_TRUE(lease_.lend(unlimited, stream_));
     const auto step = lease_.read_lent({});
     EXPECT_TRUE(step.read.got);
@@ -176,7 +140,7 @@ TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
     // Who was offered the reading has to be told to go on when all is taken.
     lease_.offer(unlimited, stream_);
     EXPECT_EQ(lease_.read_for_room(), request::watch) << "it might take its time";
-    EXPECT_FALSE(stream_.input.empty());
+    EXPECT_FALSE(stream_.pieces.empty());
     receiver_.set_other_end(std::make_shared<reading_peer>(lease_));
     taken += take_messages();
     EXPECT_EQ(taken, sent);
@@ -187,13 +151,13 @@ TEST_F(ReadingLease, tells_of_parts_of_a_message)
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
     ASSERT_TRUE(lease_.lend(in_, stream_));
     const std::string whole = frame_bytes(0, "abc");
-    stream_.input = {whole.substr(0, 3)};
+    stream_.pieces = {whole.substr(0, 3)};
     auto step = lease_.read_lent({});
     EXPECT_FALSE(step.read.got);
     EXPECT_TRUE(step.read.moved);
     step = lease_.read_lent({});
     EXPECT_FALSE(step.read.moved);
-    stream_.input = {whole.substr(3)};
+    stream_.pieces = {whole.substr(3)};
     step = lease_.read_lent({});
     EXPECT_TRUE(step.read.got);
     EXPECT_TRUE(step.read.moved);
@@ -204,13 +168,13 @@ TEST_F(ReadingLease, keeps_commands_for_the_io_thread)
 {
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
     ASSERT_TRUE(lease_.lend(in_, stream_));
-    stream_.input = {frame_bytes(0, "a") + frame_bytes(flag_command, "\4PING"),
-                     frame_bytes(0, "b")};
+    stream_.pieces = {frame_bytes(0, "a") + frame_bytes(flag_command, "\4PING"),
+                      frame_bytes(0, "b")};
     const auto step = lease_.read_lent({});
     EXPECT_TRUE(step.ended);
     EXPECT_FALSE(step.read.lent);
     EXPECT_TRUE(step.read.got);
-    EXPECT_EQ(stream_.input.size(), 1u) << "what follows a command is read after the answer";
+    EXPECT_EQ(stream_.pieces.size(), 1u) << "what follows a command is read after the answer";
     lease_.take_back();
     EXPECT_EQ(lease_.take_left_over().commands.size(), 1u);
     EXPECT_TRUE(lease_.take_left_over().commands.empty());
@@ -220,7 +184,7 @@ TEST_F(ReadingLease, keeps_commands_for_the_io_thread)
 TEST_F(ReadingLease, keeps_errors_for_the_io_thread)
 {
     ASSERT_TRUE(lease_.lend(in_, stream_));
-    stream_.input = {frame_bytes(0, std::string(101, 'x'))};
+    stream_.pieces = {frame_bytes(0, std::string(101, 'x'))};
     EXPECT_TRUE(lease_.read_lent({}).ended);
     lease_.take_back();
     EXPECT_EQ(lease_.take_left_over().error, engine::inbound_error::too_large);
@@ -282,13 +246,13 @@ TEST_F(ReadingOutside, reads_a_large_body_into_the_memory_given)
 {
     ASSERT_TRUE(lease_.lend(large_in_, stream_));
     const std::string bytes = large_frame(0, body_);
-    stream_.input = {bytes.substr(0, 1000)};
+    stream_.pieces = {bytes.substr(0, 1000)};
     const auto first = lease_.read_lent(memory());
     EXPECT_TRUE(first.read.outside);
     EXPECT_EQ(first.read.body.announced, nullptr);
-    stream_.input = {bytes.substr(1000, 9000)};
+    stream_.pieces = {bytes.substr(1000, 9000)};
     EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
-    stream_.input = {bytes.substr(10'000) + frame_bytes(0, "next")};
+    stream_.pieces = {bytes.substr(10'000) + frame_bytes(0, "next")};
     const auto last = lease_.read_lent(memory());
     EXPECT_FALSE(last.read.outside);
     ASSERT_NE(last.read.body.announced, nullptr);
@@ -310,9 +274,9 @@ TEST_F(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
     for (const std::size_t come : {10U, 1000U, 16'000U, 17'000U}) {
         ASSERT_TRUE(lease_.lend(large_in_, stream_));
         const std::string bytes = large_frame(0, body_);
-        stream_.input = {bytes.substr(0, come)};
+        stream_.pieces = {bytes.substr(0, come)};
         EXPECT_FALSE(lease_.read_lent({}).read.outside);
-        stream_.input = {bytes.substr(come)};
+        stream_.pieces = {bytes.substr(come)};
         const auto last = lease_.read_lent(memory());
         const auto* const announced = last.read.body.announced;
         EXPECT_EQ(come < 16'384, announced != nullptr) << come;
@@ -333,9 +297,9 @@ TEST_F(ReadingOutside, does_not_go_on_there_with_a_later_part)
 {
     ASSERT_TRUE(lease_.lend(large_in_, stream_));
     const std::string bytes = frame_bytes(1, "first") + large_frame(0, body_);
-    stream_.input = {bytes.substr(0, 1000)};
+    stream_.pieces = {bytes.substr(0, 1000)};
     EXPECT_FALSE(lease_.read_lent({}).read.outside);
-    stream_.input = {bytes.substr(1000)};
+    stream_.pieces = {bytes.substr(1000)};
     EXPECT_EQ(nullptr, lease_.read_lent(memory()).read.body.announced);
     EXPECT_EQ("first", take_message());
     EXPECT_TRUE(take_message() == body_);
@@ -346,7 +310,7 @@ TEST_F(ReadingOutside, leaves_what_follows_such_a_body_for_the_next_time)
 {
     ASSERT_TRUE(lease_.lend(large_in_, stream_));
     const std::string next = large_frame(0, body_);
-    stream_.input = {large_frame(0, body_) + next.substr(0, 500), next.substr(500)};
+    stream_.pieces = {large_frame(0, body_) + next.substr(0, 500), next.substr(500)};
     const auto first = lease_.read_lent(memory());
     ASSERT_NE(nullptr, first.read.body.announced);
     EXPECT_TRUE(memory_ == body_);
@@ -371,13 +335,13 @@ TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
     };
     for (const auto& end : ends) {
         ASSERT_TRUE(lease_.lend(large_in_, stream_));
-        stream_.input = {bytes.substr(0, 8000)};
+        stream_.pieces = {bytes.substr(0, 8000)};
         ASSERT_TRUE(lease_.read_lent(memory()).read.outside);
         end();
         use_memory_otherwise();
         lease_.take_back();
         ASSERT_TRUE(lease_.lend(large_in_, stream_));
-        stream_.input = {bytes.substr(8000)};
+        stream_.pieces = {bytes.substr(8000)};
         const auto rest = lease_.read_lent({});
         EXPECT_EQ(rest.read.body.announced, nullptr);
         EXPECT_TRUE(take_message() == body_);
@@ -389,7 +353,7 @@ TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
 TEST_F(ReadingOutside, ends_when_the_io_thread_is_needed)
 {
     ASSERT_TRUE(lease_.lend(large_in_, stream_));
-    stream_.input = {large_frame(0, body_).substr(0, 8000)};
+    stream_.pieces = {large_frame(0, body_).substr(0, 8000)};
     EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
     stream_.ended = true;
     const auto step = lease_.read_lent(memory());
@@ -402,20 +366,20 @@ TEST_F(ReadingOutside, ends_when_the_io_thread_is_needed)
 TEST_F(ReadingOutside, is_for_what_comes_next_if_it_fits)
 {
     ASSERT_TRUE(lease_.lend(large_in_, stream_));
-    stream_.input = {large_frame(0, body_ + "!")};
+    stream_.pieces = {large_frame(0, body_ + "!")};
     EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
     EXPECT_TRUE(take_message() == body_ + "!");
-    stream_.input = {frame_bytes(engine::zmtp3::flag_more, "first") + large_frame(0, body_)};
+    stream_.pieces = {frame_bytes(engine::zmtp3::flag_more, "first") + large_frame(0, body_)};
     EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
     EXPECT_EQ(take_message(), "first");
     EXPECT_TRUE(take_message() == body_);
-    stream_.input = {frame_bytes(0, "small")};
+    stream_.pieces = {frame_bytes(0, "small")};
     EXPECT_FALSE(lease_.read_lent(memory()).read.outside);
-    stream_.input = {large_frame(0, body_)};
+    stream_.pieces = {large_frame(0, body_)};
     EXPECT_EQ(lease_.read_lent({}).read.body.announced, nullptr) << "the memory was for one call";
     EXPECT_EQ(take_message(), "small");
     EXPECT_TRUE(take_message() == body_);
-    stream_.input = {frame_bytes(0, "first") + large_frame(0, body_)};
+    stream_.pieces = {frame_bytes(0, "first") + large_frame(0, body_)};
     EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
     EXPECT_EQ(take_message(), "first");
     EXPECT_TRUE(take_message() == body_);
@@ -428,11 +392,11 @@ TEST_F(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
     ASSERT_TRUE(lease_.lend(large_in_, stream_));
     const auto is_outside = [&](const std::string& before, const std::string& after = {}) {
         memory_.assign(memory_.size(), '#');
-        stream_.input = {large_frame(after.empty() ? 0 : flag_more, body_) + after};
+        stream_.pieces = {large_frame(after.empty() ? 0 : flag_more, body_) + after};
         if (!before.empty())
-            stream_.input.push_front(before);
+            stream_.pieces.push_front(before);
         bool found = false;
-        while (!stream_.input.empty()) {
+        while (!stream_.pieces.empty()) {
             const auto body = lease_.read_lent(found ? std::span<std::byte>() : memory()).read.body;
             if (!body.announced)
                 continue;
@@ -469,7 +433,7 @@ TEST_F(ReadingLease, tells_when_it_is_not_made_use_of)
     int unused = 0;
     ASSERT_TRUE(lease_.lend(in_, stream_));
     lease_.watch([&] { ++unused; });
-    stream_.input = {frame_bytes(0, "a")};
+    stream_.pieces = {frame_bytes(0, "a")};
     lease_.read_lent({});
     io_.run_one();
     EXPECT_EQ(unused, 0) << "something was read";

@@ -2,7 +2,7 @@
 // A sending thread whose connection takes no more for a moment.
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -16,38 +16,6 @@ namespace zlink::core {
 namespace {
 
 using status = writer::status;
-
-/// Takes `portion` bytes at a time, and nothing in `pauses` attempts before each portion.
-class halting_stream final : public transport::stream_for_tests {
-public:
-    transport::io_result write_some(const iovec* buffers, int count) noexcept override
-    {
-        ++attempts;
-        if (on_attempt)
-            on_attempt();
-        if (pause_ < pauses) {
-            ++pause_;
-            return {0, EAGAIN};
-        }
-        pause_ = 0;
-        std::size_t moved = 0;
-        for (int i = 0; i < count; ++i) {
-            const std::size_t bytes = std::min(buffers[i].iov_len, portion - moved);
-            taken.append(static_cast<const char*>(buffers[i].iov_base), bytes);
-            moved += bytes;
-        }
-        return {moved, 0};
-    }
-
-    std::size_t portion = SIZE_MAX;
-    unsigned pauses = 0;
-    unsigned attempts = 0;
-    std::string taken;
-    std::function<void()> on_attempt;
-
-private:
-    unsigned pause_ = 0;
-};
 
 constexpr unsigned for_ever = 1U << 30;
 
@@ -98,7 +66,7 @@ protected:
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
     writer writer_{channels_->a_to_b};
     std::shared_ptr<sending_peer> peer_ = std::make_shared<sending_peer>(writer_);
-    halting_stream stream_;
+    test::memory_stream stream_;
     pipe_end sender_{channels_, true, nullptr};
     std::size_t sent_ = 0;
 };
@@ -108,14 +76,14 @@ TEST_F(StalledConnection, is_written_to_at_once_with_all_parts_of_a_large_messag
     const std::string body(20'000, 'x');
     for (int round = 0; round < 2; ++round) {
         stream_.attempts = 0;
-        stream_.taken.clear();
+        stream_.written.clear();
         ASSERT_TRUE(sender_.write(frame_of("to", true)));
         ASSERT_TRUE(sender_.write(frame_of("", true)));
         EXPECT_EQ(0u, stream_.attempts);
         ASSERT_TRUE(sender_.write(frame_of(body, false)));
         EXPECT_EQ(1u, stream_.attempts);
-        EXPECT_EQ(6 + 9 + body.size(), stream_.taken.size());
-        EXPECT_EQ(std::string("\1\2to\1\0\2", 7), stream_.taken.substr(0, 7));
+        EXPECT_EQ(6 + 9 + body.size(), stream_.written.size());
+        EXPECT_EQ(std::string("\1\2to\1\0\2", 7), stream_.written.substr(0, 7));
         EXPECT_EQ(0u, channels_->a_to_b.queue.published_position()) << "nothing went by the queue";
         EXPECT_TRUE(writer_.drained());
     }
@@ -127,7 +95,7 @@ TEST_F(StalledConnection, is_waited_for_if_it_soon_takes_more)
     stream_.portion = 30;
     send(100);
     EXPECT_EQ(status::idle, peer_->last);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, takes_a_large_body_in_pieces_from_where_it_lies)
@@ -135,7 +103,7 @@ TEST_F(StalledConnection, takes_a_large_body_in_pieces_from_where_it_lies)
     stream_.pauses = 1;
     stream_.portion = 20'000;
     send(100'000);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
     EXPECT_TRUE(writer_.drained());
 }
 
@@ -147,7 +115,7 @@ TEST_F(StalledConnection, is_left_to_the_io_thread_if_it_takes_nothing)
     EXPECT_LT(1U, stream_.attempts);
     stream_.pauses = 0;
     EXPECT_EQ(status::idle, writer_.drain().state);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, is_left_at_once_where_others_would_wait)
@@ -160,7 +128,7 @@ TEST_F(StalledConnection, is_left_at_once_where_others_would_wait)
     EXPECT_EQ(status::idle, writer_.drain().state);
     stream_.portion = 20'000;
     send(30'000);
-    EXPECT_GT(sent_, stream_.taken.size());
+    EXPECT_GT(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, that_takes_nothing_is_waited_for_less_and_less)
@@ -176,7 +144,7 @@ TEST_F(StalledConnection, that_takes_nothing_is_waited_for_less_and_less)
     }
     EXPECT_LE(1U, waits);
     EXPECT_GE(8U, waits);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 // Whatever is queued meanwhile would only grow, as queueing is faster than sending.
@@ -193,7 +161,7 @@ TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
         ASSERT_LT(sent_, 10'000'000U);
         send(100'000);
     }
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, is_not_relieved_where_others_would_wait)
@@ -207,13 +175,13 @@ TEST_F(StalledConnection, is_not_relieved_where_others_would_wait)
     EXPECT_EQ(0U, stream_.attempts);
     stream_.pauses = 0;
     EXPECT_EQ(status::idle, writer_.drain().state);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
 {
     status seen = status::idle;
-    stream_.on_attempt = [&] {
+    stream_.on_write = [&] {
         if (stream_.attempts == 3)
             std::thread([&] { seen = writer_.drain().state; }).join(); // as the I/O thread
     };
@@ -221,7 +189,7 @@ TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
     send(100);
     EXPECT_EQ(status::left, seen);
     EXPECT_EQ(status::idle, peer_->last);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, is_the_io_threads_while_it_is_not_waited_for)
@@ -233,21 +201,17 @@ TEST_F(StalledConnection, is_the_io_threads_while_it_is_not_waited_for)
     EXPECT_EQ(status::idle, peer_->relieved) << "nobody need be told";
     stream_.pauses = 0;
     EXPECT_EQ(status::idle, writer_.drain().state);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
 {
     stream_.portion = 3000;
     send(100);
-    class breaking final : public transport::stream_for_tests {
-    public:
-        transport::io_result write_some(const iovec*, int) noexcept override
-        {
-            return attempts++ == 0 ? transport::io_result{3000, 0} : transport::io_result{0, EPIPE};
-        }
-        int attempts = 0;
-    } broken;
+    test::memory_stream broken;
+    broken.portion = 3000;
+    broken.fail_at = 1;
+    broken.error = EPIPE;
     writer_.detach();
     writer_.attach(broken, {});
     writer_.drain();
@@ -255,13 +219,13 @@ TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
     EXPECT_EQ(status::failed, peer_->last);
     // A message that was begun is dropped whole; the next connection begins with the one after it.
     writer_.detach();
-    stream_.taken.clear();
+    stream_.written.clear();
     sent_ = 0;
     send(10);
     stream_.portion = SIZE_MAX;
     writer_.attach(stream_, {});
     EXPECT_EQ(status::idle, writer_.drain().state);
-    EXPECT_EQ(sent_, stream_.taken.size());
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 } // namespace

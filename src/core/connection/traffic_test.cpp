@@ -8,7 +8,7 @@
 #include "engine/traffic/inbound.hpp"
 #include "engine/traffic/raw_inbound.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -26,63 +26,10 @@ namespace zlink::core {
 namespace {
 
 using message = std::vector<std::string>;
+using test::memory_stream;
 using test::wire_kind;
 
 constexpr engine::traffic_command ping{engine::traffic_command_kind::ping, {}, 0};
-
-/// An in-memory connection of limited size; every write takes a random part of what is offered.
-class narrow_stream final : public transport::stream_for_tests {
-public:
-    narrow_stream(std::mt19937& random, std::size_t room) : random_(random), room_(room) {}
-
-    transport::io_result read_some(const iovec* buffers, int count) noexcept override
-    {
-        const std::size_t most = portion(bytes_.size());
-        std::size_t moved = 0;
-        for (int i = 0; i < count && moved < most; ++i) {
-            const std::size_t here = std::min(buffers[i].iov_len, most - moved);
-            std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(moved), here,
-                        static_cast<char*>(buffers[i].iov_base));
-            moved += here;
-        }
-        bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(moved));
-        return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
-    }
-
-    transport::io_result write_some(const iovec* buffers, int count) noexcept override
-    {
-        std::size_t offered = 0;
-        for (int i = 0; i < count; ++i)
-            offered += buffers[i].iov_len;
-        const std::size_t most = portion(std::min(offered, room_ - bytes_.size()));
-        std::size_t moved = 0;
-        for (int i = 0; i < count && moved < most; ++i) {
-            const char* const from = static_cast<const char*>(buffers[i].iov_base);
-            const std::size_t here = std::min(buffers[i].iov_len, most - moved);
-            bytes_.insert(bytes_.end(), from, from + here);
-            moved += here;
-        }
-        return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
-    }
-
-    std::size_t packet_bytes() const noexcept { return packet_bytes_; }
-    void set_packet_bytes(std::size_t bytes) noexcept { packet_bytes_ = bytes; }
-    bool takes_more() const noexcept { return bytes_.size() < room_; }
-    bool holds_bytes() const noexcept { return !bytes_.empty(); }
-
-private:
-    std::size_t portion(std::size_t most)
-    {
-        if (most == 0)
-            return 0;
-        return random_() % 3 == 0 ? most : 1 + random_() % most;
-    }
-
-    std::mt19937& random_;
-    const std::size_t room_;
-    std::size_t packet_bytes_ = 0;
-    std::deque<char> bytes_;
-};
 
 const engine::message_rules any_message(-1, engine::kept_commands::none);
 
@@ -177,10 +124,10 @@ public:
     void on_closed(int) noexcept override {}
 
     /// The I/O thread has a new connection.
-    void attach(narrow_stream& to)
+    void attach(memory_stream& to)
     {
         told_ = waits_ = collects_ = false;
-        out_.attach(to, {}, {}, {}, to.packet_bytes());
+        out_.attach(to, {}, {}, {}, to.facts.packet_bytes);
         handle(out_.drain());
     }
     /// One turn of the I/O thread; false if it has no cause for any.
@@ -376,7 +323,7 @@ protected:
         }
         std::size_t next = 0;
         for (int connection = 0; connection < 2'000 && next < sent.size(); ++connection) {
-            narrow_stream stream(random_, 1 + random_() % 60'000);
+            memory_stream stream(random_, 1 + random_() % 60'000);
             auto channels = std::make_shared<channel_pair>();
             pipe_end receiver(channels, false, nullptr);
             const wire_kind kind = choose();
@@ -389,7 +336,7 @@ protected:
                 ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
             }
             writer_.detach();
-            while (stream.holds_bytes())
+            while (!stream.written.empty())
                 ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
             frame part;
             // The connection has brought all that it took: nothing is missing, cut or repeated.
@@ -415,7 +362,7 @@ protected:
     std::shared_ptr<channel_pair> in_channels_ = std::make_shared<channel_pair>();
     pipe_end sender_{out_channels_, true, nullptr};
     pipe_end receiver_{in_channels_, false, nullptr};
-    narrow_stream stream_{random_, 1 + random_() % 100'000};
+    memory_stream stream_{random_, 1 + random_() % 100'000};
     writer writer_{out_channels_->a_to_b};
     no_commands commands_;
     engine::inbound inbound_{in_channels_->a_to_b, any_message, commands_};
@@ -453,10 +400,75 @@ TEST_P(Traffic, goes_on_with_that_message_when_the_next_connection_has_another_w
         [this] { return test::all_wires[random_() % std::size(test::all_wires)]; });
 }
 
+// Over every wire, and with subscriptions: the connection fails at its first operation, at its
+// second, and so on; the next one brings what it did not take, once.
+TEST_P(Traffic, loses_nothing_whichever_operation_fails)
+{
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    bool failed = true;
+    for (int fail_at = 0; failed; ++fail_at) {
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end sender(channels, true, nullptr);
+        writer out(channels->a_to_b);
+        sender.set_other_end(std::make_shared<idle_peer>());
+        std::vector<message> sent;
+        for (int i = 0; i < 12; ++i) {
+            sent.push_back(random_message(random_, 30'000));
+            for (std::size_t part = 0; part < sent.back().size(); ++part)
+                ASSERT_TRUE(
+                    sender.write(frame_of(sent.back()[part], part + 1 < sent.back().size())));
+        }
+        std::size_t next = 0;
+        const auto run = [&](memory_stream& stream) {
+            auto receiving = std::make_shared<channel_pair>();
+            pipe_end receiver(receiving, false, nullptr);
+            const auto in = make_decoder(kind, receiving->a_to_b, commands_);
+            out.attach(stream, {}, test::make_wire(kind));
+            if (test::has_commands(kind))
+                out.send_command(ping);
+            auto state = writer::status::blocked;
+            for (int turn = 0; turn < 10'000 && state != writer::status::failed &&
+                               !(out.drained() && stream.written.empty());
+                 ++turn) {
+                state = out.drain().state;
+                if (state != writer::status::failed)
+                    read_into(*in, stream);
+            }
+            out.detach();
+            stream.fail_at = memory_stream::never; // what it has taken arrives
+            while (!stream.written.empty())
+                ASSERT_NO_FATAL_FAILURE(read_into(*in, stream));
+            frame part;
+            for (; receiver.peek(part); ++next) {
+                ASSERT_LT(next, sent.size());
+                for (const std::string& expected : sent[next]) {
+                    ASSERT_TRUE(receiver.peek(part));
+                    ASSERT_TRUE(expected == part.text()) << next;
+                    receiver.pop();
+                }
+            }
+            failed = state == writer::status::failed;
+        };
+        memory_stream first(random_, 20'000);
+        first.fail_at = fail_at;
+        first.error = fail_at % 2 == 0 ? EPIPE : ECONNRESET;
+        ASSERT_NO_FATAL_FAILURE(run(first));
+        const bool first_failed = failed;
+        memory_stream second(random_, 1'000'000);
+        ASSERT_NO_FATAL_FAILURE(run(second));
+        EXPECT_EQ(sent.size(), next) << fail_at;
+        EXPECT_TRUE(out.drained());
+        EXPECT_EQ(channels->a_to_b.credit.sent(), channels->a_to_b.credit.taken());
+        failed = first_failed;
+        if (fail_at > 60)
+            fail_at += 10;
+    }
+}
+
 TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
 {
     sender_.set_other_end(std::make_shared<idle_peer>());
-    narrow_stream first(random_, 1'000'000);
+    memory_stream first(random_, 1'000'000);
     engine::wire how;
     how.cipher = std::make_shared<test::toy_cipher>(3);
     writer_.attach(first, {}, how);
@@ -482,8 +494,8 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
     const auto peer = std::make_shared<direct_peer>(writer_);
     sender_.set_other_end(peer);
     for (int round = 0; round < 30; ++round) {
-        narrow_stream broken(random_, 1 + random_() % 9'000);
-        narrow_stream next(random_, 1'000'000);
+        memory_stream broken(random_, 1 + random_() % 9'000);
+        memory_stream next(random_, 1'000'000);
         const auto time = static_cast<break_time>(round % 3);
         bool cut = false;
         peer->after_cut = [&] {
@@ -538,7 +550,7 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
 TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
 {
     sender_.set_other_end(std::make_shared<direct_peer>(writer_));
-    narrow_stream wide(random_, 1'000'000);
+    memory_stream wide(random_, 1'000'000);
     writer_.attach(wide, {});
     writer_.drain();
     for (int round = 0; round < 20; ++round) {
@@ -568,7 +580,7 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
     const auto peer = std::make_shared<direct_peer>(writer_);
     sender_.set_other_end(peer);
     for (int round = 0; round < 30; ++round) {
-        narrow_stream stream(random_, 1 + random_() % 9'000);
+        memory_stream stream(random_, 1 + random_() % 9'000);
         bool cut = false;
         peer->after_cut = [&] {
             cut = true;
@@ -599,7 +611,7 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
 // All of them, though nothing but room for them comes after the connection has taken the first.
 TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
 {
-    narrow_stream stream(random_, 1'000);
+    memory_stream stream(random_, 1'000);
     writer_.attach(stream, {});
     constexpr int sent = 1'000;
     auto state = writer::status::idle;
@@ -621,7 +633,7 @@ TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
 TEST_P(Traffic, commands_follow_an_encoded_message_that_found_no_room)
 {
     const wire_kind kind = GetParam() % 2 == 0 ? wire_kind::toy_codec : wire_kind::toy_cipher;
-    narrow_stream stream(random_, 1'000);
+    memory_stream stream(random_, 1'000);
     writer_.attach(stream, {}, test::make_wire(kind));
     send({std::string(5'000, 'x')});
     auto state = writer_.drain().state;
@@ -642,7 +654,7 @@ TEST_P(Traffic, commands_follow_an_encoded_message_that_found_no_room)
 // A peer that asks and asks and never reads must not cost memory without end.
 TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
 {
-    narrow_stream stream(random_, 1'000);
+    memory_stream stream(random_, 1'000);
     writer_.attach(stream, {});
     const auto most = static_cast<int>(engine::outgoing::most_control_bytes /
                                        engine::traffic_command_frame_bytes(ping));
@@ -675,7 +687,7 @@ TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
 // While messages are queued without end, the next border between two of them is soon enough.
 TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
 {
-    narrow_stream stream(random_, 4'000);
+    memory_stream stream(random_, 4'000);
     writer_.attach(stream, {});
     for (int i = 0; i < 3; ++i)
         send({std::string(10'000 + random_() % 40'000, static_cast<char>('a' + i))});
@@ -703,7 +715,7 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
 {
     const auto peer = std::make_shared<caused_peer>(writer_, random_);
     sender_.set_other_end(peer);
-    stream_.set_packet_bytes(random_() % 2 * (8'000 + random_() % 20'000));
+    stream_.facts.packet_bytes = random_() % 2 * (8'000 + random_() % 20'000);
     peer->attach(stream_);
     message got;
     const auto read = [&] { read_into(inbound_, stream_); };
@@ -742,8 +754,8 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
     bool breaks = true;
     for (int connection = 0; connection < 20 || breaks; ++connection) {
         breaks = connection < 20;
-        narrow_stream stream(random_, 1'000 + random_() % 60'000);
-        stream.set_packet_bytes(8'000 + random_() % 20'000);
+        memory_stream stream(random_, 1'000 + random_() % 60'000);
+        stream.facts.packet_bytes = 8'000 + random_() % 20'000;
         auto channels = std::make_shared<channel_pair>();
         pipe_end receiver(channels, false, nullptr);
         engine::inbound inbound(channels->a_to_b, any_message, commands_);

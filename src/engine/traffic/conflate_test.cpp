@@ -4,7 +4,7 @@
 #include "base/queue/channel.hpp"
 #include "core/connection/writer.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -49,29 +49,6 @@ void queue_frame(base::byte_queue& queue, std::string_view body, bool more = fal
     if (!more)
         queue.commit(1);
 }
-
-/// Takes as many bytes as it is allowed to.
-class narrow_stream final : public transport::stream_for_tests {
-public:
-    std::size_t allowed_bytes = 0;
-    std::string written;
-
-    transport::io_result write_some(const iovec* buffers, int count) noexcept override
-    {
-        transport::io_result result;
-        for (int i = 0; i < count; ++i) {
-            const std::size_t step = std::min(buffers[i].iov_len, allowed_bytes);
-            written.append(static_cast<const char*>(buffers[i].iov_base), step);
-            allowed_bytes -= step;
-            result.bytes += step;
-            if (step < buffers[i].iov_len) {
-                result.error = EAGAIN;
-                break;
-            }
-        }
-        return result;
-    }
-};
 
 TEST(NewestSlot, a_newer_buffer_takes_the_place_of_an_older_one)
 {
@@ -169,10 +146,12 @@ TEST(Conflate, waits_for_a_body_that_its_writer_still_has)
 
 class ConflatingWriter : public ::testing::Test {
 protected:
+    ConflatingWriter() { first_.room = second_.room = 0; }
+
     base::channel channel_;
     core::writer out_{channel_};
-    narrow_stream first_;
-    narrow_stream second_;
+    memory_stream first_;
+    memory_stream second_;
 
     bool put(std::string_view body)
     {
@@ -183,7 +162,7 @@ protected:
 
 TEST_F(ConflatingWriter, writes_what_is_in_the_slot_and_sleeps)
 {
-    first_.allowed_bytes = 100;
+    first_.room = 100;
     out_.attach(first_, {});
     put("old");
     put("new");
@@ -198,14 +177,14 @@ TEST_F(ConflatingWriter, writes_what_is_in_the_slot_and_sleeps)
 
 TEST_F(ConflatingWriter, a_message_begun_is_finished_before_a_newer_one)
 {
-    first_.allowed_bytes = 3;
+    first_.room = 3;
     out_.attach(first_, {});
     put("begun");
     EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
     put("skipped");
     put("newest");
     out_.send_command({traffic_command_kind::pong, {}, 0});
-    first_.allowed_bytes = 100;
+    first_.room = 100;
     EXPECT_EQ(core::writer::status::idle, out_.drain().state);
     EXPECT_EQ(std::string("\0\5begun\4\5\4PONG\0\6newest", 22), first_.written);
 }
@@ -217,7 +196,7 @@ TEST_F(ConflatingWriter, a_message_not_begun_waits_for_the_next_connection)
     EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
     out_.detach();
     EXPECT_FALSE(out_.drained());
-    second_.allowed_bytes = 100;
+    second_.room = 100;
     out_.attach(second_, {});
     EXPECT_EQ(core::writer::status::idle, out_.drain().state);
     EXPECT_EQ(std::string("\0\5whole", 7), second_.written);
@@ -227,7 +206,7 @@ TEST_F(ConflatingWriter, a_message_half_sent_is_sent_again_unless_there_is_a_new
 {
     for (const bool is_replaced : {false, true}) {
         for (const wire_kind kind : {wire_kind::zmtp3, wire_kind::zmtp1}) {
-            first_.allowed_bytes = 3;
+            first_.room = 3;
             out_.attach(first_, {}, make_wire(kind));
             put("half");
             EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
@@ -236,7 +215,7 @@ TEST_F(ConflatingWriter, a_message_half_sent_is_sent_again_unless_there_is_a_new
             out_.detach();
             EXPECT_FALSE(out_.drained());
             second_.written.clear();
-            second_.allowed_bytes = 100;
+            second_.room = 100;
             out_.attach(second_, {});
             EXPECT_EQ(core::writer::status::idle, out_.drain().state);
             EXPECT_EQ(std::string(is_replaced ? "\0\4next" : "\0\4half", 6), second_.written);

@@ -2,7 +2,7 @@
 // What the way out of a connection says of a peer that has not answered yet.
 #include "core/connection/writer.hpp"
 #include "engine/traffic/sending_progress.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -89,29 +89,11 @@ TEST(sending_progress, is_room_in_a_connection_that_was_full)
     EXPECT_FALSE(progress.look(at(1009, 1009, false, 8)));
 }
 
-/// Takes `room` bytes, which its kernel holds until they are acknowledged.
-class holding_stream final : public transport::stream_for_tests {
-public:
-    transport::io_result write_some(const iovec* buffers, int count) noexcept override
-    {
-        const std::size_t bytes = std::min(room, transport::total_bytes(buffers, count));
-        if (bytes == 0)
-            return {0, EAGAIN};
-        room -= bytes;
-        held += bytes;
-        return {bytes, 0};
-    }
-    std::size_t undelivered_bytes() const noexcept override { return held; }
-
-    std::size_t room = 0;
-    std::size_t held = 0;
-};
-
 TEST(sending_progress, is_told_by_the_bytes_that_the_stream_holds)
 {
     base::channel channel;
     core::writer out(channel);
-    holding_stream stream;
+    test::memory_stream stream;
     EXPECT_EQ(0, out.progress().written_bytes); // without a connection
     out.attach(stream, std::vector<std::byte>(100));
     stream.room = 60;

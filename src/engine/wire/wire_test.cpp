@@ -12,29 +12,12 @@
 #include "engine/bytes.hpp"
 #include "engine/handshake/script_test.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
-#include "transport/stream_for_tests.hpp"
+#include "support/memory_stream.hpp"
 
 namespace zlink::test {
 namespace {
 
 using namespace engine;
-
-/// Takes all that is written.
-class whole_stream final : public transport::stream_for_tests {
-public:
-    transport::io_result read_some(const iovec*, int) noexcept override { return {}; }
-    transport::io_result write_some(const iovec* buffers, int count) noexcept override
-    {
-        transport::io_result result;
-        for (int i = 0; i < count; ++i) {
-            append_bytes(taken,
-                         {static_cast<const std::byte*>(buffers[i].iov_base), buffers[i].iov_len});
-            result.bytes += buffers[i].iov_len;
-        }
-        return result;
-    }
-    std::vector<std::byte> taken;
-};
 
 /// Writes what the stream takes now.
 void write(write_batch& batch, transport::stream& to)
@@ -169,12 +152,12 @@ TEST(Wire, brings_back_every_frame_in_pieces_of_any_size)
             }
             encoder.put_frame(0, {}, nullptr);
             ASSERT_FALSE(encoder.failed());
-            whole_stream stream;
+            memory_stream stream;
             write(batch, stream);
             base::channel channel;
             noted_commands commands;
             wire_inbound in(channel, make_wire(kind), {-1, kept_commands::none}, commands);
-            ASSERT_EQ(inbound_error::none, feed(in, stream.taken, piece)) << kind;
+            ASSERT_EQ(inbound_error::none, feed(in, as_bytes(stream.written), piece)) << kind;
             EXPECT_EQ(1u, channel.credit.sent());
             EXPECT_FALSE(in.in_message());
             EXPECT_EQ(has_commands(kind) ? bodies.size() : 0u, commands.bodies.size()) << kind;
@@ -264,38 +247,12 @@ TEST(Wire, a_control_frame_may_mean_nothing_but_not_be_large)
     }
 }
 
-/// Takes a random part of what is offered, and now and then nothing.
-class taking_stream final : public transport::stream_for_tests {
-public:
-    explicit taking_stream(std::mt19937& random) : random_(random) {}
-    transport::io_result read_some(const iovec*, int) noexcept override { return {}; }
-    transport::io_result write_some(const iovec* buffers, int count) noexcept override
-    {
-        std::size_t offered = 0;
-        for (int i = 0; i < count; ++i)
-            offered += buffers[i].iov_len;
-        std::size_t most = random_() % 3 == 0 ? offered : random_() % (offered + 1);
-        const std::size_t moved = most;
-        for (int i = 0; i < count; ++i) {
-            const std::size_t bytes = std::min(most, buffers[i].iov_len);
-            const auto* from = static_cast<const std::byte*>(buffers[i].iov_base);
-            taken.insert(taken.end(), from, from + bytes);
-            most -= bytes;
-        }
-        return moved ? transport::io_result{moved, 0} : transport::io_result{0, EAGAIN};
-    }
-
-    std::vector<std::byte> taken;
-
-private:
-    std::mt19937& random_;
-};
-
 TEST(write_batch, writes_copies_and_references_in_order_however_they_are_taken)
 {
     std::mt19937 random(7);
     for (int round = 0; round < 200; ++round) {
-        taking_stream stream(random);
+        memory_stream stream;
+        stream.random = &random;
         write_batch batch;
         std::vector<std::byte> expected;
         std::vector<base::buffer_ref> owners;
@@ -314,7 +271,7 @@ TEST(write_batch, writes_copies_and_references_in_order_however_they_are_taken)
         }
         while (!batch.empty())
             write(batch, stream);
-        EXPECT_TRUE(stream.taken == expected);
+        EXPECT_TRUE(stream.written == as_text(expected));
         for (const auto& owner : owners)
             EXPECT_TRUE(owner->unique()) << "a reference was kept";
     }
@@ -324,7 +281,8 @@ TEST(write_batch, knows_how_far_into_the_queue_it_has_been_written)
 {
     std::mt19937 random(11);
     for (int round = 0; round < 200; ++round) {
-        taking_stream stream(random);
+        memory_stream stream;
+        stream.random = &random;
         write_batch batch;
         batch.begin_at(1'000);
         EXPECT_EQ(1'000u, batch.position_written());
@@ -342,7 +300,7 @@ TEST(write_batch, knows_how_far_into_the_queue_it_has_been_written)
         }
         while (!batch.empty()) {
             write(batch, stream);
-            const auto whole = std::upper_bound(ends.begin(), ends.end(), stream.taken.size());
+            const auto whole = std::upper_bound(ends.begin(), ends.end(), stream.written.size());
             EXPECT_EQ(1'000u + static_cast<std::size_t>(whole - ends.begin()),
                       batch.position_written());
         }
