@@ -115,7 +115,7 @@ void session::do_request(unsigned number)
     case request::read:
         return read();
     case request::tell_of_room:
-        if (in_traffic_)
+        if (has_traffic())
             socket_end_->notify(pipe_end::writable);
         return;
     case request::drain:
@@ -198,8 +198,7 @@ void session::begin_opening()
 {
     input_wait_.forget();
     room_wait_.forget();
-    in_traffic_ = false;
-    cut_off_ = false;
+    phase_ = phase::opening;
     if (!opening_) {
         reached();
         return begin_traffic({.kind = opening::end_kind::succeeded});
@@ -248,6 +247,7 @@ void session::end_opening(const opening::ending& how)
 void session::unreached(int error)
 {
     stop_opening();
+    phase_ = phase::none;
     const int descriptor = stream_->info().descriptor;
     stream_->close();
     stream_.reset();
@@ -266,6 +266,7 @@ void session::close_unreached()
     if (!is_reaching())
         return;
     stop_opening();
+    phase_ = phase::none;
     const int descriptor = stream_->info().descriptor;
     stream_->close();
     stream_.reset();
@@ -284,7 +285,7 @@ void session::begin_traffic(const opening::ending& how)
             socket_end_->far_end = known.remote_endpoint;
     }
     socket_end_->set_peer(describe_peer(remote, known));
-    in_traffic_ = true;
+    phase_ = phase::traffic;
     const engine::wire wire = make_wire(how);
     in_.begin(wire, socket_end_, *this);
     bool announced = true;
@@ -316,7 +317,7 @@ void session::begin_traffic(const opening::ending& how)
     // A subscriber of this age chooses by itself.
     if (remote.unversioned && options_->traits->keeps == engine::kept_commands::subscriptions)
         in_.subscribe_to_all();
-    if (feed(how.rest) && in_traffic_) // more may be there already, but rarely is
+    if (feed(how.rest) && has_traffic()) // more may be there already, but rarely is
         wait(transport::direction::read);
 }
 
@@ -494,7 +495,7 @@ bool session::collect_batch() noexcept
 // What the owner of the writing has left.
 void session::collect()
 {
-    if (in_traffic_)
+    if (has_traffic())
         handle(out_->collect());
 }
 
@@ -553,7 +554,7 @@ void session::return_reading() noexcept
 void session::lend_reading()
 {
     reading_.begin_answer();
-    if (!in_traffic_ || closing_ || !input_wait_.pending || must_see_input() ||
+    if (!has_traffic() || closing_ || !input_wait_.pending || must_see_input() ||
         !reading_.lend(in_.decoder(), *stream_))
         return;
     input_wait_.forget();
@@ -563,7 +564,7 @@ void session::lend_reading()
 
 void session::watch_reading()
 {
-    if (in_traffic_)
+    if (has_traffic())
         reading_.watch([self = shared_from_this()] { self->read(); });
 }
 
@@ -581,7 +582,7 @@ void session::on_command(std::span<const std::byte> body)
 
 void session::drain()
 {
-    if (in_traffic_)
+    if (has_traffic())
         handle(out_->drain());
 }
 
@@ -600,7 +601,7 @@ void session::handle(writer::outcome outcome)
     case status::failed:
         // What has come is read, but not from here: this may be in the middle of reading.
         out_->detach();
-        cut_off_ = true;
+        phase_ = phase::cut_off;
         ask(request::read_rest);
         break;
     case status::idle:
@@ -647,7 +648,7 @@ session::loss session::loss_by(engine::inbound_error error) noexcept
 
 void session::read()
 {
-    if (!in_traffic_ || input_wait_.pending)
+    if (!has_traffic() || input_wait_.pending)
         return;
     if (closing_)
         return listen_while_closing();
@@ -694,7 +695,7 @@ void session::read()
 // The next connection need not wait until the application has received it.
 void session::read_rest()
 {
-    if (!cut_off_ || !in_traffic_)
+    if (phase_ != phase::cut_off)
         return;
     lost(closing_ ? loss::connection : loss_by(read_all()));
 }
@@ -702,7 +703,7 @@ void session::read_rest()
 // The socket wants no more of this connection, but what has come by now.
 void session::read_last()
 {
-    if (in_traffic_ && !closing_ && !cut_off_)
+    if (phase_ == phase::traffic && !closing_)
         if (const auto error = read_all(); error != engine::inbound_error::none)
             lost(loss_by(error));
     if (socket_end_)
@@ -716,7 +717,8 @@ engine::inbound_error session::read_all()
     if (const auto error = take_reading_back(); error != engine::inbound_error::none)
         return error;
     engine::decoder& decoder = in_.decoder();
-    for (std::size_t left = most_rest_bytes; left > 0 && (cut_off_ || decoder.has_room());) {
+    for (std::size_t left = most_rest_bytes;
+         left > 0 && (phase_ == phase::cut_off || decoder.has_room());) {
         iovec space[engine::decoder::most_entries];
         const int count = decoder.prepare(space);
         if (count == 0)
@@ -833,7 +835,8 @@ void session::lost(loss why)
     if (out_)
         out_->detach(); // before the descriptor goes: the socket's thread may be writing
     in_.reset();
-    const bool had_traffic = std::exchange(in_traffic_, false);
+    const bool had_traffic = has_traffic();
+    phase_ = phase::none;
     const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
     // An endpoint will never do after a protocol error.
     const bool again = !ends && why == loss::connection && may_reconnect_ &&
@@ -883,7 +886,7 @@ void session::refuse()
         return; // there is another pipe by now, or none
     if (closing_)
         return finish();
-    if (in_traffic_) {
+    if (has_traffic()) {
         report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EADDRINUSE);
         lost(loss::connection);
     }
@@ -979,7 +982,7 @@ void session::finish_if_drained()
     if (!closing_ || finished_ || delivery_.running() || (out_ && !out_->drained()))
         return;
     const auto self = shared_from_this();
-    delivery_.begin([self] { return self->in_traffic_ ? self->stream_->undelivered_bytes() : 0; },
+    delivery_.begin([self] { return self->has_traffic() ? self->stream_->undelivered_bytes() : 0; },
                     [self] { self->finish(); },
                     heartbeat_.judges() ? delivery_wait::limit::none
                                         : delivery_wait::limit::short_stall);
@@ -1001,7 +1004,7 @@ void session::finish()
         out_->detach();
     close_unreached();
     if (stream_) {
-        if (in_traffic_)
+        if (has_traffic())
             stream_->shutdown();
         stream_->close();
         stream_.reset();
@@ -1009,7 +1012,7 @@ void session::finish()
     stop_opening();
     input_wait_.forget();
     room_wait_.forget();
-    in_traffic_ = false;
+    phase_ = phase::none;
     in_.reset();
     if (out_)
         out_->discard(); // memory of the application is given back now, not some time later

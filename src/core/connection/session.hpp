@@ -114,6 +114,17 @@ private:
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, shared_text endpoint, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
+    /// How far the connection is.
+    enum class phase : std::uint8_t {
+        none,    ///< there is no connection
+        opening, ///< upgrades and handshake
+        traffic,
+        cut_off, ///< traffic, but writing has failed: read_rest() is to come
+    };
+    bool has_traffic() const noexcept
+    {
+        return phase_ == phase::traffic || phase_ == phase::cut_off;
+    }
     /// What is asked of the I/O thread, by it or another; done in this order.
     enum class request : unsigned {
         begin,
@@ -225,8 +236,7 @@ private:
     heartbeat_timer heartbeat_; ///< if this side or the peer wants heartbeats
     std::unique_ptr<engine::sending_progress> progress_; ///< while a PING is unanswered
     int descriptor_ = -1;                                ///< of the stream
-    bool in_traffic_ = false;
-    bool cut_off_ = false; ///< writing has failed: read_rest() is to come
+    phase phase_ = phase::none;
     pending_wait input_wait_;
     pending_wait room_wait_;
 
