@@ -115,56 +115,37 @@ void opening::limit(std::chrono::milliseconds time)
 
 // --- bytes
 
-// The answer to what was written takes its time: it is waited for, rather than looked for.
+// The answer to what was written takes its time: it is waited for, rather than looked for. What a
+// finished handshake has left to write is not written here: it goes along with the first messages.
 void opening::pump()
 {
-    while (!is_over() && write()) {
-        switch (current().current_state()) {
-        case state::failed:
+    while (!is_over()) {
+        const state before = current().current_state();
+        if (before == state::failed)
             return end_failed();
-        case state::waiting:
+        if (before == state::done && is_last() && handshake_)
+            return end_succeeded();
+        if (!write() || before == state::waiting)
             return;
-        case state::done:
-            if (is_last() && handshake_)
-                return end_succeeded(pending_);
+        if (before == state::done) {
             if (!current().output().empty())
                 return; // the next stage has to wait for room
             next_stage();
             if (!is_over() && stage_ == stages())
-                return end_succeeded(pending_);
+                return end_succeeded();
             continue;
-        case state::running:
-            break;
         }
         if (pending_.empty())
             return wait(transport::direction::read);
-        const auto bytes = std::exchange(pending_, {});
-        if (!take(bytes))
-            return;
+        take(std::exchange(pending_, {}));
     }
 }
 
-// False if that was the end.
-bool opening::take(std::span<const std::byte> bytes)
+// What is left over is for the next stage, or waits with this one.
+void opening::take(std::span<const std::byte> bytes)
 {
-    transport::exchange& at = current();
-    bytes = bytes.subspan(at.feed(bytes));
-    switch (at.current_state()) {
-    case state::failed:
-        end_failed();
-        return false;
-    case state::done:
-        if (is_last() && handshake_) {
-            end_succeeded(bytes);
-            return false;
-        }
-        break;
-    case state::running:
-    case state::waiting:
-        break;
-    }
+    bytes = bytes.subspan(current().feed(bytes));
     pending_.assign(bytes.begin(), bytes.end());
-    return true;
 }
 
 // Takes what is there. False if that was the end.
@@ -181,7 +162,8 @@ bool opening::read()
         end_broken(result.error ? result.error : is_reaching() ? ECONNRESET : EPIPE);
         return false;
     }
-    return take({buffer, result.bytes});
+    take({buffer, result.bytes});
+    return true;
 }
 
 // False if the connection is broken.
@@ -262,17 +244,17 @@ void opening::end_broken(int error)
     end({.kind = is_reaching() ? end_kind::unreached : end_kind::broken, .error = error});
 }
 
-void opening::end_succeeded(std::span<const std::byte> rest)
+void opening::end_succeeded()
 {
     if (!handshake_)
-        return end({.kind = end_kind::succeeded, .rest = rest});
+        return end({.kind = end_kind::succeeded, .rest = pending_});
     const auto output = handshake_->output();
     end({.kind = end_kind::succeeded,
          .remote = handshake_->remote(),
          .codec = handshake_->own_codec(),
          .cipher = handshake_->make_cipher(),
          .unsent = {output.begin(), output.end()},
-         .rest = rest});
+         .rest = pending_});
 }
 
 void opening::end(const ending& how)

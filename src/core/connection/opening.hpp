@@ -79,14 +79,14 @@ private:
     void next_stage();
     void limit(std::chrono::milliseconds time);
     void pump();
-    bool take(std::span<const std::byte> bytes);
+    void take(std::span<const std::byte> bytes);
     bool read();
     bool write();
     void wait(transport::direction which);
     void end(const ending& how);
     void end_broken(int error);
     void end_failed();
-    void end_succeeded(std::span<const std::byte> rest);
+    void end_succeeded();
 
     boost::asio::io_context& io_;
     std::unique_ptr<transport::stream>& stream_;
