@@ -162,8 +162,8 @@ struct channel {
     // What follows lies in its last cache line, that of the consumer, which looks there when it has
     // nothing to do.
     [[no_unique_address]] message_credit credit;
-    conflation_slot
-        newest; ///< where messages go that replace one another; younger than the queue's
+    /// For messages that replace one another; they are younger than those of the queue.
+    conflation_slot newest;
     /// What is queued may lie there for long: the consumer has no connection to send it to, or
     /// there is none yet.
     std::atomic<bool> stalled{false};

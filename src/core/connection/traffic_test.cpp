@@ -206,6 +206,20 @@ void read_into(engine::decoder& in, transport::stream& from)
     }
 }
 
+/// A connection has brought all that it took: of the messages from `next` on nothing is missing,
+/// cut or repeated.
+void expect_next(pipe_end& receiver, const std::vector<message>& sent, std::size_t& next)
+{
+    for (frame part; receiver.peek(part); ++next) {
+        ASSERT_LT(next, sent.size());
+        for (const std::string& expected : sent[next]) {
+            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_TRUE(expected == part.text()) << next;
+            receiver.pop();
+        }
+    }
+}
+
 class Traffic : public ::testing::TestWithParam<unsigned> {
 protected:
     void send(const message& parts)
@@ -338,16 +352,7 @@ protected:
             writer_.detach();
             while (!stream.written.empty())
                 ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
-            frame part;
-            // The connection has brought all that it took: nothing is missing, cut or repeated.
-            for (; receiver.peek(part); ++next) {
-                ASSERT_LT(next, sent.size());
-                for (const std::string& expected : sent[next]) {
-                    ASSERT_TRUE(receiver.peek(part));
-                    ASSERT_TRUE(expected == part.text()) << next;
-                    receiver.pop();
-                }
-            }
+            ASSERT_NO_FATAL_FAILURE(expect_next(receiver, sent, next));
         }
         EXPECT_EQ(sent.size(), next);
         EXPECT_TRUE(writer_.drained());
@@ -438,15 +443,7 @@ TEST_P(Traffic, loses_nothing_whichever_operation_fails)
             stream.fail_at = memory_stream::never; // what it has taken arrives
             while (!stream.written.empty())
                 ASSERT_NO_FATAL_FAILURE(read_into(*in, stream));
-            frame part;
-            for (; receiver.peek(part); ++next) {
-                ASSERT_LT(next, sent.size());
-                for (const std::string& expected : sent[next]) {
-                    ASSERT_TRUE(receiver.peek(part));
-                    ASSERT_TRUE(expected == part.text()) << next;
-                    receiver.pop();
-                }
-            }
+            ASSERT_NO_FATAL_FAILURE(expect_next(receiver, sent, next));
             failed = state == writer::status::failed;
         };
         memory_stream first(random_, 20'000);

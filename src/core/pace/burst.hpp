@@ -107,7 +107,7 @@ public:
     void look(time_point now) noexcept;
     /// A full batch was written.
     void wrote_batch(time_point now) noexcept;
-    /// Writes all batches and ends all duties.
+    /// Writes all batches and ends all ownerships.
     void end() noexcept;
 
 private:

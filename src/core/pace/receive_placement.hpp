@@ -14,7 +14,7 @@ namespace zlink::core {
 ///
 /// Receiving into the caller's memory spares a copy but is not always faster. With 4K aliasing, on
 /// processors whose string move is slow when the lowest 12 bits of the destination are just above
-/// those of the source, the kernel's copy takes two to three times as long, and memory from
+/// those of the source, the kernel's copy takes up to 16 times as long, and memory from
 /// malloc() behind a frame header meets that case. So both destinations are timed. See
 /// docs/decisions/0016.
 ///

@@ -383,9 +383,7 @@ bool outgoing::list_all(std::span<iovec, most_entries> entries,
     drop_void_rest();
     base::byte_queue& queue = from_.queue;
     all = queue.gather(entries.data(), entries.size() - 2, batch_bytes);
-    if (rest_is_void_ || queue.send_position() + all.bytes != queue.published_position())
-        return false;
-    return true;
+    return !rest_is_void_ && queue.send_position() + all.bytes == queue.published_position();
 }
 
 void outgoing::begin_listed(const base::byte_queue::batch& all) noexcept

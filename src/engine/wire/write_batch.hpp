@@ -26,7 +26,6 @@ public:
 
     /// Appends a copy.
     void append(std::span<const std::byte> bytes);
-    void append(std::byte byte) { append(std::span(&byte, 1)); }
     /// Appends a frame's body: by reference if it is large and `owner`, in which it lies, is given.
     void append_body(std::span<const std::byte> body, base::buffer* owner);
 
