@@ -55,7 +55,7 @@ public:
     virtual void reset() noexcept = 0;
     /// Puts a message of this side's own making into the channel, before the first bytes of a
     /// connection or after reset(); limits do not count. False if memory is exhausted.
-    virtual bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept = 0;
+    bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept;
 
     // The consumer's thread may have the next large body read straight to where it wants it, if it
     // reads by itself and comes for the body before it does anything else with the channel.
@@ -94,9 +94,29 @@ public:
     std::uint64_t messages() const noexcept { return to_.credit.sent(); }
 
 protected:
+    /// A frame of a message was put into the channel; `more`: others of that message follow.
+    /// Whole messages become visible with publish().
+    void end_of_frame(bool more) noexcept
+    {
+        in_message_ = more;
+        went_on_ = true;
+        if (more)
+            return;
+        to_.queue.mark(1);
+        to_.credit.add_sent(1);
+        marked_ = true;
+    }
+    void publish() noexcept
+    {
+        if (std::exchange(marked_, false))
+            wake_consumer_ |= to_.queue.publish();
+    }
+
     base::channel& to_;
     bool wake_consumer_ = false;
     bool went_on_ = false;
+    bool marked_ = false;     ///< there is something to publish
+    bool in_message_ = false; ///< the last frame is followed by others of its message
 };
 
 } // namespace zlink::engine

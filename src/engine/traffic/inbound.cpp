@@ -55,26 +55,6 @@ void inbound::reset() noexcept
     to_.queue.rollback();
 }
 
-void inbound::publish() noexcept
-{
-    if (std::exchange(marked_, false))
-        wake_consumer_ |= to_.queue.publish();
-}
-
-bool inbound::append(std::uint8_t flags, std::span<const std::byte> body) noexcept
-{
-    std::byte* const at = to_.queue.reserve(zmtp3::long_header_bytes + body.size());
-    if (!at)
-        return false;
-    const std::size_t header_bytes = zmtp3::encode_header(at, flags, body.size());
-    if (!body.empty()) // memcpy must not see null
-        std::memcpy(at + header_bytes, body.data(), body.size());
-    to_.queue.advance(header_bytes + body.size());
-    end_of_frame(false);
-    publish();
-    return true;
-}
-
 int inbound::prepare(std::span<iovec> space) noexcept
 {
     std::size_t count = 0;
@@ -155,17 +135,6 @@ inbound_error inbound::go_on()
     const inbound_error error = walk();
     publish();
     return error;
-}
-
-void inbound::end_of_frame(bool more) noexcept
-{
-    in_message_ = more;
-    went_on_ = true;
-    if (more)
-        return;
-    to_.queue.mark(1);
-    to_.credit.add_sent(1);
-    marked_ = true;
 }
 
 bool inbound::begin_body(std::uint64_t bytes, bool more) noexcept

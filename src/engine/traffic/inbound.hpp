@@ -32,7 +32,6 @@ public:
     inbound_error go_on() override;
     /// Also from within command_handler::on_command(): nothing that follows is taken then.
     void reset() noexcept override;
-    bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
     void offer_memory(std::span<std::byte> memory) noexcept override;
     void withdraw_memory() noexcept override;
     bool in_message() const noexcept override { return in_message_ || body_ || have_ != 0; }
@@ -48,15 +47,11 @@ private:
     bool comes_for_next_part() const noexcept;
     bool finish_body() noexcept;
     std::byte* body_data() const noexcept { return body_outside_ ? outside_.data() : body_->data; }
-    void publish() noexcept;
-    void end_of_frame(bool more) noexcept;
 
     command_handler& commands_;
     message_rules rules_;
-    bool marked_ = false;
     bool in_scratch_ = false; ///< what prepare() has offered is no memory of the queue's
     bool bytes_lost_ = false; ///< there was no memory for what was read there
-    bool in_message_ = false;
     bool envelope_is_taken_off_ = false;
 
     std::size_t have_ = 0;        ///< bytes lying at the tail of the queue, not walked over yet

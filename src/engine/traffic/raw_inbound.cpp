@@ -63,18 +63,4 @@ inbound_error raw_inbound::received(std::size_t bytes)
     return inbound_error::none;
 }
 
-bool raw_inbound::append(std::uint8_t flags, std::span<const std::byte> body) noexcept
-{
-    base::byte_queue& queue = to_.queue;
-    std::byte* const at = queue.reserve(header_bytes + body.size());
-    if (!at)
-        return false;
-    zmtp3::encode_long_header(at, flags, body.size());
-    std::copy(body.begin(), body.end(), at + header_bytes);
-    queue.advance(header_bytes + body.size());
-    to_.credit.add_sent(1);
-    wake_consumer_ |= queue.commit(1);
-    return true;
-}
-
 } // namespace zlink::engine

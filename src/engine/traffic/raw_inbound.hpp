@@ -15,7 +15,6 @@ public:
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
     void reset() noexcept override {}
-    bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
 
 private:
     const std::size_t chunk_bytes_;

@@ -36,24 +36,8 @@ void wire_inbound::reset() noexcept
     step_ = step::head;
     block_.reset();
     in_message_ = false;
-    if (std::exchange(marked_, false))
-        wake_consumer_ |= to_.queue.publish();
+    publish();
     to_.queue.rollback();
-}
-
-bool wire_inbound::append(std::uint8_t flags, std::span<const std::byte> body) noexcept
-{
-    std::byte* const at = to_.queue.reserve(zmtp3::long_header_bytes + body.size());
-    if (!at)
-        return false;
-    const std::size_t header_bytes = zmtp3::encode_header(at, flags, body.size());
-    if (!body.empty()) // memcpy must not see null
-        std::memcpy(at + header_bytes, body.data(), body.size());
-    to_.queue.advance(header_bytes + body.size());
-    end_of_frame(false);
-    if (std::exchange(marked_, false))
-        wake_consumer_ |= to_.queue.publish();
-    return true;
 }
 
 int wire_inbound::prepare(std::span<iovec> space) noexcept
@@ -107,8 +91,7 @@ inbound_error wire_inbound::received(std::size_t bytes)
 inbound_error wire_inbound::go_on()
 {
     const inbound_error error = take_frames();
-    if (std::exchange(marked_, false))
-        wake_consumer_ |= to_.queue.publish();
+    publish();
     return error;
 }
 
@@ -164,6 +147,8 @@ inbound_error wire_inbound::take_head() noexcept
     case frame_codec::decoded::head:
         break;
     }
+    if (head_.body_bytes > zmtp3::max_body_bytes)
+        return inbound_error::no_frame;
     std::uint64_t most = max_control_bytes;
     if (!head_.is_control) {
         // Only an open frame tells whether it is a command.
@@ -287,17 +272,6 @@ void wire_inbound::end_of_body() noexcept
         next_ = end_ = 0;
     block_.reset();
     step_ = step::head;
-}
-
-void wire_inbound::end_of_frame(bool more) noexcept
-{
-    in_message_ = more;
-    went_on_ = true;
-    if (more)
-        return;
-    to_.queue.mark(1);
-    to_.credit.add_sent(1);
-    marked_ = true;
 }
 
 } // namespace zlink::engine

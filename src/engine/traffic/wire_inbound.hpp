@@ -32,7 +32,6 @@ public:
     inbound_error go_on() override;
     /// Also from within command_handler::on_command(): nothing that follows is taken then.
     void reset() noexcept override;
-    bool append(std::uint8_t flags, std::span<const std::byte> body) noexcept override;
     bool in_message() const noexcept override
     {
         return in_message_ || step_ != step::head || next_ != end_;
@@ -54,7 +53,6 @@ private:
     inbound_error deliver();
     inbound_error tell(std::span<const std::byte> command_body);
     bool deliver_part() noexcept;
-    void end_of_frame(bool more) noexcept;
     void end_of_body() noexcept;
 
     const wire wire_;
@@ -76,8 +74,6 @@ private:
     std::span<std::byte> body_;      ///< the same; in the buffer or in block_
     std::size_t body_in_buffer_ = 0; ///< bytes of the buffer that go with it
     bool allowed_ = false;           ///< it has passed the rules
-    bool in_message_ = false;
-    bool marked_ = false;
 };
 
 } // namespace zlink::engine

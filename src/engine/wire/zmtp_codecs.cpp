@@ -27,8 +27,6 @@ public:
         zmtp3::frame_header header;
         if (!zmtp3::decode_header(at, available, header))
             return decoded::incomplete;
-        if (header.body_bytes > zmtp3::max_body_bytes)
-            return decoded::no_frame;
         head = {static_cast<std::uint8_t>(header.flags & known_flags()), false, header.header_bytes,
                 header.body_bytes};
         return decoded::head;
@@ -76,8 +74,6 @@ public:
         case zmtp1::decoded::header:
             break;
         }
-        if (header.body_bytes > zmtp3::max_body_bytes)
-            return decoded::no_frame;
         head = {header.flags, false, header.header_bytes, header.body_bytes};
         return decoded::head;
     }
