@@ -47,6 +47,7 @@ void dialer::attempted(const transport::error_code& error,
         return;
     if (error)
         return failed(error);
+    tell_closed(); // before there is a connection, whose ends an event would name
     const connected_handler connected = connected_; // stop() may come from within
     connected(std::move(stream));
 }
@@ -62,12 +63,10 @@ void dialer::failed(const transport::error_code& error)
 void dialer::reached()
 {
     interval_ms_ = 0;
-    tell_closed();
 }
 
 void dialer::unreached(const transport::error_code& error, int descriptor)
 {
-    tell_closed();
     closed_descriptor_ = descriptor;
     failed(error);
 }

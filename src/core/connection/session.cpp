@@ -243,14 +243,21 @@ void session::end_opening(const opening::ending& how)
     begin_traffic(how);
 }
 
-// As if no connection had been made.
-void session::unreached(int error)
+// Returns the descriptor that was closed.
+int session::drop_unreached()
 {
     stop_opening();
     phase_ = phase::none;
     const int descriptor = stream_->info().descriptor;
     stream_->close();
     stream_.reset();
+    return descriptor;
+}
+
+// As if no connection had been made.
+void session::unreached(int error)
+{
+    const int descriptor = drop_unreached();
     dialer_->unreached({error, boost::system::system_category()}, descriptor);
 }
 
@@ -265,12 +272,7 @@ void session::close_unreached()
 {
     if (!is_reaching())
         return;
-    stop_opening();
-    phase_ = phase::none;
-    const int descriptor = stream_->info().descriptor;
-    stream_->close();
-    stream_.reset();
-    report(ZMQ_EVENT_CLOSED, descriptor);
+    report(ZMQ_EVENT_CLOSED, drop_unreached());
 }
 
 // The connection is there, and the peer is known as far as it will be.

@@ -161,6 +161,7 @@ private:
     void end_opening(const opening::ending& how);
     void unreached(int error);
     void close_unreached();
+    int drop_unreached();
     void stop_opening() noexcept;
     /// Is there no connection to the peer yet, but one that may lead there?
     bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
