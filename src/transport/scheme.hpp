@@ -90,9 +90,10 @@ private:
     step_function steps_;
 };
 
-/// An address to connect to, parsed; what the connections to it share is here.
+/// An address to connect to that was found valid; what the connections to it share is here.
+/// Lifetime: an attempt may outlive it.
 /// Thread safety: made in any thread, then used in one I/O thread.
-class connect_endpoint : public std::enable_shared_from_this<connect_endpoint> {
+class connect_endpoint {
 public:
     virtual ~connect_endpoint() = default;
     /// Resolves and connects; `handler` runs in the I/O thread.

@@ -162,26 +162,28 @@ private:
 
 class ipc_connect final : public connect_endpoint {
 public:
-    ipc_connect(generic_endpoint address, std::shared_ptr<const options> settings)
-        : address_(std::move(address)), settings_(std::move(settings))
+    ipc_connect(std::string_view path, std::shared_ptr<const options> settings)
+        : path_(path), settings_(std::move(settings))
     {}
 
     std::shared_ptr<connect_attempt> connect(asio::io_context& io, connect_handler handler) override
     {
-        return connect_to(io, address_, nullptr, kind, *settings_, std::move(handler));
+        error_code fits; // as parse_connect() has found
+        return connect_to(io, to_endpoint(path_, fits), nullptr, kind, *settings_,
+                          std::move(handler));
     }
 
 private:
-    const generic_endpoint address_;
+    // As text: a socket address has room for the longest path.
+    const std::string path_;
     const std::shared_ptr<const options> settings_;
 };
 
 std::shared_ptr<connect_endpoint>
 parse_connect(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
 {
-    generic_endpoint endpoint = to_endpoint(address, error);
-    return error ? nullptr
-                 : std::make_shared<ipc_connect>(std::move(endpoint), std::move(settings));
+    to_endpoint(address, error);
+    return error ? nullptr : std::make_shared<ipc_connect>(address, std::move(settings));
 }
 
 std::shared_ptr<bind_endpoint> parse_bind(std::string_view address,

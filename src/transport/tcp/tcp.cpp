@@ -168,20 +168,40 @@ constexpr std::chrono::milliseconds proxy_limit{30'000};
 /// Where a connection goes.
 struct tcp_target {
     std::optional<std::string> source; ///< the local address, as it was given
-    ip_host::host_port peer;
-    ip_host::host_port next_hop; ///< the peer, or the proxy in its place
+    ip_host::host_port next_hop;       ///< the peer, or the proxy in its place
 };
+
+ip_host::host_port peer_of(std::string_view address)
+{
+    return ip_host::split(ip_host::split_local(address).remote).value_or(ip_host::host_port{});
+}
+
+tcp_target target_of(std::string_view address, const options& settings)
+{
+    tcp_target target;
+    const auto parts = ip_host::split_local(address);
+    if (parts.has_local)
+        target.source.emplace(parts.local);
+    if (settings.socks_proxy.empty()) {
+        target.next_hop = peer_of(address);
+        return target;
+    }
+    const auto proxy = ip_host::split_local(settings.socks_proxy);
+    if (proxy.has_local)
+        target.source.emplace(proxy.local);
+    target.next_hop = ip_host::split(proxy.remote).value_or(ip_host::host_port{});
+    return target;
+}
 
 /// Resolves the next hop, then tries one address after the other.
 class tcp_connect final : public connect_attempt, public std::enable_shared_from_this<tcp_connect> {
 public:
-    tcp_connect(asio::io_context& io, std::shared_ptr<const connect_endpoint> owner,
-                const tcp_target& target, const options& settings, connect_handler handler)
+    tcp_connect(asio::io_context& io, tcp_target target, std::shared_ptr<const options> settings,
+                connect_handler handler)
         : io_(io),
           resolver_(io),
-          owner_(std::move(owner)),
-          target_(target),
-          settings_(settings),
+          target_(std::move(target)),
+          settings_(std::move(settings)),
           handler_(std::move(handler))
     {}
 
@@ -191,8 +211,8 @@ public:
         const auto port = ip_host::parse_port(hop.port);
         if (!port || hop.host.empty())
             return finish_later(system_error(EINVAL));
-        if (const auto literal = ip_host::literal(hop.host, settings_.ipv6)) {
-            if (literal->is_v6() && !settings_.ipv6)
+        if (const auto literal = ip_host::literal(hop.host, settings_->ipv6)) {
+            if (literal->is_v6() && !settings_->ipv6)
                 return finish_later(system_error(EAFNOSUPPORT));
             candidates_.emplace_back(*literal, *port);
             return next({});
@@ -205,7 +225,7 @@ public:
                 self->candidates_.push_back(entry.endpoint());
             self->next(error);
         };
-        if (settings_.ipv6)
+        if (settings_->ipv6)
             resolver_.async_resolve(hop.host, hop.port, tcp::resolver::flags(),
                                     std::move(resolved));
         else
@@ -241,7 +261,7 @@ private:
 
     void try_address(const tcp::endpoint& candidate, const generic_endpoint* source)
     {
-        current_ = connect_to(io_, candidate, source, kind, settings_,
+        current_ = connect_to(io_, candidate, source, kind, *settings_,
                               {[self = shared_from_this()](const error_code& error,
                                                            std::unique_ptr<stream> connected) {
                                    if (!self->handler_)
@@ -269,9 +289,8 @@ private:
 
     asio::io_context& io_;
     tcp::resolver resolver_;
-    const std::shared_ptr<const connect_endpoint> owner_; ///< of these two
-    const tcp_target& target_;
-    const options& settings_;
+    const tcp_target target_;
+    const std::shared_ptr<const options> settings_;
     connect_handler handler_;
     std::vector<tcp::endpoint> candidates_;
     std::size_t tried_ = 0;
@@ -281,24 +300,12 @@ private:
 class tcp_connect_endpoint final : public connect_endpoint {
 public:
     tcp_connect_endpoint(std::string_view address, std::shared_ptr<const options> settings)
-        : settings_(std::move(settings))
-    {
-        const auto parts = ip_host::split_local(address);
-        if (parts.has_local)
-            target_.source.emplace(parts.local);
-        target_.peer = ip_host::split(parts.remote).value_or(ip_host::host_port{});
-        target_.next_hop = target_.peer;
-        if (!uses_proxy())
-            return;
-        const auto proxy = ip_host::split_local(settings_->socks_proxy);
-        if (proxy.has_local)
-            target_.source.emplace(proxy.local);
-        target_.next_hop = ip_host::split(proxy.remote).value_or(ip_host::host_port{});
-    }
+        : address_(address), settings_(std::move(settings))
+    {}
 
     std::shared_ptr<connect_attempt> connect(asio::io_context& io, connect_handler handler) override
     {
-        auto attempt = std::make_shared<tcp_connect>(io, shared_from_this(), target_, *settings_,
+        auto attempt = std::make_shared<tcp_connect>(io, target_of(address_, *settings_), settings_,
                                                      std::move(handler));
         attempt->start();
         return attempt;
@@ -307,14 +314,15 @@ public:
     upgrades make_upgrades() override
     {
         upgrades through;
-        if (uses_proxy())
-            through.push_back(std::make_unique<socks5_client>(
-                socks5_request{target_.peer.host,
-                               ip_host::parse_port(target_.peer.port).value_or(0),
-                               settings_->socks_username, settings_->socks_password},
-                settings_->connect_timeout_ms > 0
-                    ? std::chrono::milliseconds(settings_->connect_timeout_ms)
-                    : proxy_limit));
+        if (!uses_proxy())
+            return through;
+        const ip_host::host_port peer = peer_of(address_);
+        through.push_back(std::make_unique<socks5_client>(
+            socks5_request{peer.host, ip_host::parse_port(peer.port).value_or(0),
+                           settings_->socks_username, settings_->socks_password},
+            settings_->connect_timeout_ms > 0
+                ? std::chrono::milliseconds(settings_->connect_timeout_ms)
+                : proxy_limit));
         return through;
     }
 
@@ -326,8 +334,9 @@ public:
 private:
     bool uses_proxy() const noexcept { return !settings_->socks_proxy.empty(); }
 
+    // As text, which is short: there may be many endpoints, and few attempts at a time.
+    const std::string address_;
     const std::shared_ptr<const options> settings_;
-    tcp_target target_;
 };
 
 std::shared_ptr<connect_endpoint>
