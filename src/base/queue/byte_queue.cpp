@@ -384,7 +384,7 @@ void byte_queue::consume_body() noexcept
 }
 
 // The consumer has seen that something was published.
-void byte_queue::come() noexcept
+void byte_queue::set_first_cursors() noexcept
 {
     if (!read_) [[unlikely]]
         read_ = read_end_ = head_->data;
@@ -401,7 +401,7 @@ bool byte_queue::load_slow() noexcept
             if (position == limit_)
                 return false;
         }
-        come();
+        set_first_cursors();
         const std::uint64_t end = head_->end.load(std::memory_order_relaxed);
         if (position == end) {
             segment* next = head_->next.load(std::memory_order_acquire);
@@ -421,7 +421,7 @@ byte_queue::batch byte_queue::gather(iovec* out, std::size_t entries, std::size_
     limit_ = published_position();
     const std::uint64_t all_messages = published_messages();
     if (limit_ != 0)
-        come();
+        set_first_cursors();
     segment* at = send_;
     const std::byte* from = send_at_;
     std::uint64_t position = send_position();
@@ -511,7 +511,7 @@ byte_queue::lookahead byte_queue::look_behind_send_cursor() noexcept
 {
     limit_ = published_position();
     if (limit_ != 0)
-        come();
+        set_first_cursors();
     return {send_, send_at_, limit_};
 }
 
@@ -519,7 +519,7 @@ byte_queue::lookahead byte_queue::look_behind_read_cursor() noexcept
 {
     limit_ = published_position();
     if (limit_ != 0)
-        come();
+        set_first_cursors();
     return {head_, read_, limit_};
 }
 

@@ -33,8 +33,9 @@ inline constexpr std::size_t cache_line_bytes = 64;
 /// Errors: running out of memory is reported by reserve() and append(); nothing is changed then.
 class byte_queue {
 public:
-    /// A view of consecutive bytes of the stream. The consumer only follows `next` and reads `end`
-    /// after having seen a published position beyond the segment.
+    /// A view of consecutive bytes of the stream. The consumer may read `end` at any time
+    /// (`open_end` while bytes are appended). It follows `next`, and reads `messages_at_end` and
+    /// `ends_message`, only after having seen a published position beyond the segment.
     struct segment {
         std::byte* data = nullptr;
         std::uint64_t start = 0;             ///< stream position of data[0]
@@ -164,7 +165,8 @@ public:
     void consume(std::size_t bytes) noexcept { read_ += bytes; }
     /// Moves over the body segment read_begin() stands at the beginning of, and lets go of it.
     void consume_body() noexcept;
-    /// Falls asleep; false if more was published meanwhile (the consumer stays awake).
+    /// Marks the consumer asleep and returns at once: the next commit tells its thread to wake it.
+    /// False if more was published meanwhile (the consumer stays awake).
     bool sleep() noexcept
     {
         const std::uint64_t asleep = limit_ << 1 | asleep_bit;
@@ -279,7 +281,7 @@ private:
     std::byte* reserve_first(std::size_t bytes) noexcept;
     std::byte* reserve_behind_shared(std::size_t bytes) noexcept;
     bool load_slow() noexcept;
-    void come() noexcept;
+    void set_first_cursors() noexcept;
     void close_body(std::uint64_t messages) noexcept;
     void seal_tail() noexcept;
     segment* take_bare() noexcept;
@@ -342,7 +344,8 @@ private:
     const std::byte* send_at_ = nullptr;
 
     // The first segment, so that the chain never is empty. It has no memory at first; the consumer
-    // does not look at it before something is published (come()), so that it can get some.
+    // does not look at it before something is published (set_first_cursors()), so that it can get
+    // some.
     segment root_;
 };
 

@@ -11,9 +11,10 @@ namespace zlink::base {
 
 /// The high-water mark of one direction of a pipe, counted in whole messages.
 ///
-/// The consumer reports what it has taken in steps of half the limit, through one atomic word that
-/// also carries the bit "the producer waits for room"; as in byte_queue, setting that bit is a
-/// compare-exchange of the value seen, so a producer that stops is always started again.
+/// The consumer reports what it has taken, in steps of half the limit and when nothing is left,
+/// through one atomic word that also carries the bit "the producer waits for room". A producer
+/// without room sets that bit by a compare-exchange of the value seen, as in byte_queue, so a
+/// producer that stops is always started again.
 ///
 /// Thread safety: producer functions in one thread at a time, consumer functions likewise; limits
 /// in any thread.
@@ -159,9 +160,9 @@ private:
 /// One direction of a pipe.
 struct channel {
     byte_queue queue;
-    // What follows lies in its last cache line, that of the consumer, which looks there when it has
-    // nothing to do.
     [[no_unique_address]] message_credit credit;
+    // The rest fills the padding of credit's last cache line, that of the consumer, which looks
+    // there when it finds nothing in the queue.
     /// For messages that replace one another; they are younger than those of the queue.
     conflation_slot newest;
     /// What is queued may lie there for long: the consumer has no connection to send it to, or

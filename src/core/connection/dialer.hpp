@@ -14,7 +14,9 @@
 
 namespace zlink::core {
 
-/// Connects to one endpoint, again and again with back-off, until told to stop.
+/// Connects to one endpoint. After a failure it tries again at the reconnect interval (which grows
+/// only with ZMQ_RECONNECT_IVL_MAX), until told to stop; where the options forbid another attempt
+/// it calls the handler with null.
 /// Thread safety: the thread of the I/O context only.
 /// Lifetime: keeps itself alive while something is pending; no call-back after stop().
 class dialer : public std::enable_shared_from_this<dialer> {

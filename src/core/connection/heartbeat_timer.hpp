@@ -25,7 +25,7 @@ class heartbeat_timer {
 public:
     using action = engine::heartbeat::action;
 
-    /// `due` is told of every PING to be sent, and of death; it may call stop().
+    /// `due` is called with each action but `none`; it may call stop().
     heartbeat_timer(boost::asio::io_context& io, std::function<void(action)> due) noexcept
         : io_(io), due_(std::move(due))
     {}

@@ -16,12 +16,6 @@
 namespace zlink::core {
 namespace {
 
-// Fairness limit: reads in one turn of the I/O thread.
-constexpr int reads_per_turn = 16;
-// Limit for draining a connection whose write side has failed. It is larger than any receive buffer
-// of the kernel: only a peer that ignores the reset reaches it.
-constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
-
 engine::local_peer local_peer(const socket_options& options)
 {
     engine::local_peer local;
@@ -42,9 +36,8 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       link_(std::move(link)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
-      in_(options_),
+      in_(io_, options_, *this),
       was_accepted_(was_accepted),
-      reading_(io_),
       heartbeat_(io_, [this](engine::heartbeat::action what) { beat(what); }),
       delivery_(io_),
       pace_(link_->pace)
@@ -289,7 +282,7 @@ void session::begin_traffic(const opening::ending& how)
     socket_end_->set_peer(describe_peer(remote, known));
     phase_ = phase::traffic;
     const engine::wire wire = make_wire(how);
-    in_.begin(wire, socket_end_, *this);
+    in_.begin(wire, socket_end_);
     bool announced = true;
     attach_writer(how, wire, known.packet_bytes, [&] {
         announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
@@ -304,21 +297,21 @@ void session::begin_traffic(const opening::ending& how)
     if (!link_->events.active())
         facts_.reset(); // an idle connection keeps little
     if (notifies_connect(*options_))
-        in_.tell({}); // not before it can know whom it comes from
+        in_.incoming().tell({}); // not before it can know whom it comes from
     heartbeat_.begin();
     if (options_->heartbeat.interval_ms != 0 && remote.major >= 3)
         heartbeat_.start(options_->heartbeat, shared_from_this());
     drain();
     if (!stream_)
         return;
-    if (closing_) { // what comes means nothing any more, see listen_while_closing()
+    if (closing_) { // what comes means nothing any more, see read()
         if (options_->heartbeat.interval_ms == 0)
             heartbeat_.pause(shared_from_this());
         return read();
     }
     // A subscriber of this age chooses by itself.
     if (remote.unversioned && options_->traits->keeps == engine::kept_commands::subscriptions)
-        in_.subscribe_to_all();
+        in_.incoming().subscribe_to_all();
     if (feed(how.rest) && has_traffic()) // more may be there already, but rarely is
         wait(transport::direction::read);
 }
@@ -356,8 +349,8 @@ void session::attach_writer(const opening::ending& how, engine::wire wire, std::
 // Bytes that have come already. False if that was the end of the connection.
 bool session::feed(std::span<const std::byte> bytes)
 {
-    if (const auto error = in_.feed(bytes); error != engine::inbound_error::none)
-        lost(loss_by(error));
+    if (const auto read = in_.feed(bytes); read != reader::status::dry)
+        lost(loss_by(read));
     return stream_ != nullptr;
 }
 
@@ -521,7 +514,7 @@ pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
 
 void session::on_writable() noexcept
 {
-    switch (reading_.read_for_room()) {
+    switch (in_.lease().read_for_room()) {
     case reading_lease::request::none:
         break;
     case reading_lease::request::read:
@@ -535,13 +528,13 @@ void session::on_writable() noexcept
 
 void session::ask_for_reading() noexcept
 {
-    if (reading_.ask())
+    if (in_.lease().ask())
         ask(request::lend_reading);
 }
 
 pipe_peer::lent_read session::read_lent(std::span<std::byte> memory) noexcept
 {
-    const auto step = reading_.read_lent(memory);
+    const auto step = in_.lease().read_lent(memory);
     if (step.ended)
         ask(request::read);
     return step.read;
@@ -549,15 +542,14 @@ pipe_peer::lent_read session::read_lent(std::span<std::byte> memory) noexcept
 
 void session::return_reading() noexcept
 {
-    if (reading_.give_back())
+    if (in_.lease().give_back())
         ask(request::read);
 }
 
 void session::lend_reading()
 {
-    reading_.begin_answer();
-    if (!has_traffic() || closing_ || !input_wait_.pending || must_see_input() ||
-        !reading_.lend(in_.decoder(), *stream_))
+    in_.lease().begin_answer();
+    if (!has_traffic() || closing_ || !input_wait_.pending || !in_.lend(*stream_, heartbeat_))
         return;
     input_wait_.forget();
     watch_reading();
@@ -567,12 +559,12 @@ void session::lend_reading()
 void session::watch_reading()
 {
     if (has_traffic())
-        reading_.watch([self = shared_from_this()] { self->read(); });
+        in_.lease().watch([self = shared_from_this()] { self->read(); });
 }
 
 void session::on_command(std::span<const std::byte> body)
 {
-    if (reading_.keep_for_later(body))
+    if (in_.lease().keep_for_later(body))
         return;
     heartbeat_.received();
     const auto command = engine::parse_traffic_command(body);
@@ -615,82 +607,32 @@ void session::handle(writer::outcome outcome)
     finish_if_drained();
 }
 
-// What the socket's thread has met while it was reading is for this one: commands to be answered,
-// and messages that it had no memory for.
-engine::inbound_error session::take_reading_back()
-{
-    reading_.take_back();
-    const auto left = reading_.take_left_over();
-    for (const auto& body : left.commands)
-        on_command(body);
-    if (left.error != engine::inbound_error::out_of_memory)
-        return left.error;
-    const auto error = in_.decoder().go_on();
-    in_.pass_on();
-    return error;
-}
-
-// Only a peer that breaks the protocol is not to be connected to again. One that sends more than
-// ZMQ_MAXMSGSIZE allows may do better with its next message.
-session::loss session::loss_by(engine::inbound_error error) noexcept
-{
-    using engine::inbound_error;
-    switch (error) {
-    case inbound_error::none:
-    case inbound_error::out_of_memory:
-    case inbound_error::too_large:
-        return loss::connection;
-    case inbound_error::bad_envelope:
-    case inbound_error::no_frame:
-    case inbound_error::not_authentic:
-        break;
-    }
-    return loss::protocol;
-}
-
 void session::read()
 {
     if (!has_traffic() || input_wait_.pending)
         return;
-    if (closing_)
-        return listen_while_closing();
-    if (const auto error = take_reading_back(); error != engine::inbound_error::none)
-        return lost(loss_by(error));
-    engine::decoder& decoder = in_.decoder();
-    for (int reads = 0; reads < reads_per_turn; ++reads) {
-        if (!decoder.has_room()) {
-            heartbeat_.pause(shared_from_this());
-            if (!must_see_input())
-                reading_.offer(in_.decoder(), *stream_);
-            return; // on_writable() goes on
-        }
-        if (heartbeat_.paused())
-            heartbeat_.resume(shared_from_this());
-        iovec space[engine::decoder::most_entries];
-        const int count = decoder.prepare(space);
-        if (count == 0)
-            return lost(loss::connection); // no memory
-        const std::size_t offered = transport::total_bytes(space, count);
-        const auto result = stream_->read_some(space, count);
-        if (result.would_block()) {
-            heartbeat_.caught_up();
-            return wait(transport::direction::read);
-        }
-        if (result.failed() || result.bytes == 0)
-            return lost(loss::connection);
-        heartbeat_.progressed();
-        const auto error = decoder.received(result.bytes);
-        if (decoder.went_on())
-            heartbeat_.received(); // what a PING among them asked for has come
-        in_.pass_on();
-        if (error != engine::inbound_error::none)
-            return lost(loss_by(error));
-        if (result.bytes < offered && !result.more) {
-            heartbeat_.caught_up();
-            return wait(transport::direction::read);
-        }
+    if (!closing_)
+        return follow(in_.read(*stream_, pulse()));
+    // What comes while the rest is delivered means nothing any more, but that something comes shows
+    // that the peer lives.
+    if (options_->heartbeat.interval_ms != 0)
+        follow(reader::listen(*stream_, pulse()));
+}
+
+void session::follow(reader::status read)
+{
+    using status = reader::status;
+    switch (read) {
+    case status::dry:
+        return wait(transport::direction::read);
+    case status::full:
+        return; // on_writable() goes on
+    case status::turn_ended:
+        return ask(request::read);
+    case status::lost:
+    case status::violated:
+        return lost(loss_by(read));
     }
-    ask(request::read);
 }
 
 // Nothing can be written any more, but the kernel may hold what the peer has sent before it left.
@@ -699,42 +641,22 @@ void session::read_rest()
 {
     if (phase_ != phase::cut_off)
         return;
-    lost(closing_ ? loss::connection : loss_by(read_all()));
+    lost(closing_ ? loss::connection : loss_by(in_.read_all(*stream_, true)));
 }
 
 // The socket wants no more of this connection, but what has come by now.
 void session::read_last()
 {
     if (phase_ == phase::traffic && !closing_)
-        if (const auto error = read_all(); error != engine::inbound_error::none)
-            lost(loss_by(error));
+        if (const auto read = in_.read_all(*stream_, false); read != reader::status::dry)
+            lost(loss_by(read));
     if (socket_end_)
         socket_end_->notify(pipe_end::closed);
 }
 
-// All that has come; of a connection that was cut off if the queue is full or not: that is no more
-// than the kernel's buffers take.
-engine::inbound_error session::read_all()
+session::loss session::loss_by(reader::status read) noexcept
 {
-    if (const auto error = take_reading_back(); error != engine::inbound_error::none)
-        return error;
-    engine::decoder& decoder = in_.decoder();
-    for (std::size_t left = most_rest_bytes;
-         left > 0 && (phase_ == phase::cut_off || decoder.has_room());) {
-        iovec space[engine::decoder::most_entries];
-        const int count = decoder.prepare(space);
-        if (count == 0)
-            break;
-        const auto result = stream_->read_some(space, count);
-        if (result.failed() || result.bytes == 0)
-            break;
-        left -= std::min(left, result.bytes);
-        const auto error = decoder.received(result.bytes);
-        in_.pass_on();
-        if (error != engine::inbound_error::none)
-            return error;
-    }
-    return engine::inbound_error::none;
+    return read == reader::status::violated ? loss::protocol : loss::connection;
 }
 
 void session::wait(transport::direction which)
@@ -805,38 +727,16 @@ void session::send_pong(std::span<const std::byte> context)
     handle(out_->send_command({engine::traffic_command_kind::pong, context, 0}));
 }
 
-// What comes while the rest is delivered means nothing any more, but that something comes shows
-// that the peer lives.
-void session::listen_while_closing()
-{
-    if (options_->heartbeat.interval_ms == 0)
-        return;
-    if (heartbeat_.paused())
-        heartbeat_.resume(shared_from_this());
-    std::byte unheard[16 * 1024];
-    const iovec space{unheard, sizeof unheard};
-    for (int reads = 0; reads < reads_per_turn; ++reads) {
-        const auto result = stream_->read_some(&space, 1);
-        if (result.would_block())
-            return wait(transport::direction::read);
-        if (result.failed() || result.bytes == 0)
-            return lost(loss::connection);
-        heartbeat_.received();
-    }
-    ask(request::read);
-}
-
 // --- ends --------------------------------------------------------------------------------------
 
 void session::lost(loss why)
 {
     if (!stream_)
         return;
-    reading_.take_back();
-    reading_.take_left_over();
+    in_.stop_sharing();
     if (out_)
         out_->detach(); // before the descriptor goes: the socket's thread may be writing
-    in_.reset();
+    in_.incoming().reset();
     const bool had_traffic = has_traffic();
     phase_ = phase::none;
     const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
@@ -852,9 +752,9 @@ void session::lost(loss why)
     // The socket is told before the application, by a notice or the monitor: who hears of the loss
     // may send, and that must not go the same way.
     if (had_traffic && !closing_) {
-        if (ends_pipe && socket_end_ && in_.tells_of_loss())
+        if (ends_pipe && socket_end_ && in_.incoming().tells_of_loss())
             socket_end_->notify(pipe_end::leaving);
-        in_.tell_of_loss(again);
+        in_.incoming().tell_of_loss(again);
     }
     if (ends_pipe && socket_end_)
         socket_end_->notify(pipe_end::closed);
@@ -873,7 +773,7 @@ void session::lost(loss why)
         return finish();
     if (leaves_pipe) {
         socket_end_.reset();
-        in_.leave();
+        in_.incoming().leave();
         retired_ = std::move(channels_);
     }
     dialer_->retry();
@@ -895,7 +795,7 @@ void session::refuse()
     if (finished_ || !socket_end_)
         return;
     socket_end_.reset();
-    in_.leave();
+    in_.incoming().leave();
     retired_ = std::move(channels_);
 }
 
@@ -995,7 +895,7 @@ void session::finish()
     if (finished_)
         return;
     finished_ = true;
-    reading_.stop();
+    in_.lease().stop();
     --thread_.load();
     if (dialer_)
         std::exchange(dialer_, nullptr)->stop();
@@ -1015,13 +915,13 @@ void session::finish()
     input_wait_.forget();
     room_wait_.forget();
     phase_ = phase::none;
-    in_.reset();
+    in_.incoming().reset();
     if (out_)
         out_->discard(); // memory of the application is given back now, not some time later
     if (ended_here_ && socket_end_)
         socket_end_->notify(pipe_end::closed);
     socket_end_.reset();
-    in_.leave();
+    in_.incoming().leave();
     link_.reset();
 }
 

@@ -4,9 +4,8 @@
 #include "core/connection/delivery_wait.hpp"
 #include "core/connection/dialer.hpp"
 #include "core/connection/heartbeat_timer.hpp"
-#include "core/connection/incoming.hpp"
 #include "core/connection/opening.hpp"
-#include "core/connection/reading_lease.hpp"
+#include "core/connection/reader.hpp"
 #include "core/connection/socket_link.hpp"
 #include "core/connection/subscription_relay.hpp"
 #include "core/connection/transport_row.hpp"
@@ -33,10 +32,10 @@ namespace zlink::core {
 /// traffic. A session made by a listener ends with its connection; one made by zmq_connect keeps
 /// the pipe and connects anew.
 ///
-/// Thread safety: everything belongs to the session's I/O thread, except the constructor, start(),
-/// close(), and the pipe_peer functions, which the socket's thread calls; of those only the writing
-/// (writer guards it) and the reading that the I/O thread has offered or lent
-/// (reading_lease guards it) touch the connection; for the rest the I/O thread is asked.
+/// Thread safety: everything belongs to the session's I/O thread, except the constructors and what
+/// is marked otherwise. Other threads touch the connection only by writing (under the mutex of
+/// writer) and by reading that was offered or lent (under that of reading_lease); everything else
+/// they ask of the I/O thread, see ask().
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
                       public engine::command_handler,
@@ -55,7 +54,7 @@ public:
             const transport_row& transport, std::shared_ptr<transport::connect_endpoint> address);
     ~session() override;
 
-    /// Creates the pipe before there is a connection (IMMEDIATE=0); before start().
+    /// Creates the pipe. The socket's thread, before start() (IMMEDIATE=0), or else the I/O thread.
     std::shared_ptr<pipe_end> make_pipe();
     /// Any thread: begins.
     void start() noexcept { ask(request::begin); }
@@ -85,7 +84,7 @@ public:
     void on_writable() noexcept override;
     void ask_for_reading() noexcept override;
     lent_read read_lent(std::span<std::byte> memory) noexcept override;
-    void withdraw_memory() noexcept override { reading_.withdraw_memory(); }
+    void withdraw_memory() noexcept override { in_.lease().withdraw_memory(); }
     void return_reading() noexcept override;
     void on_output_ended() noexcept override { ask(request::close_after_output); }
     void on_left() noexcept override { ask(request::read_last); }
@@ -175,7 +174,6 @@ private:
     void beat(engine::heartbeat::action what);
     void send_ping();
     void send_pong(std::span<const std::byte> context);
-    void listen_while_closing();
 
     void drain();
     writer::stalls stalls() const noexcept;
@@ -187,13 +185,11 @@ private:
     void read();
     void read_rest();
     void read_last();
-    engine::inbound_error read_all();
-    engine::inbound_error take_reading_back();
-    static loss loss_by(engine::inbound_error error) noexcept;
+    void follow(reader::status read);
+    static loss loss_by(reader::status read) noexcept;
     void lend_reading();
     void watch_reading();
-    /// In the I/O thread? Heartbeats and conflation want to see what comes in.
-    bool must_see_input() const noexcept { return heartbeat_.judges() || in_.keeps_newest(); }
+    reader::pulse pulse() { return {heartbeat_, shared_from_this()}; }
     void wait(transport::direction which);
     void lost(loss why);
     void refuse();
@@ -225,7 +221,7 @@ private:
     std::unique_ptr<writer> out_;
     std::atomic<writer*> writer_{nullptr};      ///< out_, for the socket's thread
     std::unique_ptr<subscription_relay> relay_; ///< of a socket that subscribes
-    incoming in_;
+    reader in_;
 
     // the connection
     std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
@@ -233,7 +229,6 @@ private:
     std::unique_ptr<transport::stream> stream_;
     std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
     std::shared_ptr<opening> opening_;                    ///< while it lasts
-    reading_lease reading_;     ///< who uses in_ and reads from the stream
     heartbeat_timer heartbeat_; ///< if this side or the peer wants heartbeats
     std::unique_ptr<engine::sending_progress> progress_; ///< while a PING is unanswered
     int descriptor_ = -1;                                ///< of the stream

@@ -23,9 +23,9 @@ struct mechanism_row;
 class subscription_source {
 public:
     virtual ~subscription_source() = default;
-    /// Appends a SUBSCRIBE command frame for each subscription to `frames`, and calls `then` before
-    /// anything else is subscribed or cancelled; what is from then on, is told through `pipe`, even
-    /// if the socket has not seen it yet. `repeated`: as often as it was subscribed.
+    /// Appends a SUBSCRIBE command frame for each subscription to `frames` and calls `then`, both
+    /// under one lock, so that no change falls between them. Later changes are sent through `pipe`,
+    /// even before the socket knows that pipe. `repeated`: as often as it was subscribed.
     virtual void snapshot(std::vector<std::byte>& frames, bool repeated, pipe_end& pipe,
                           const std::function<void()>& then) = 0;
 };

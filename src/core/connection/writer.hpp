@@ -18,13 +18,14 @@
 namespace zlink::core {
 
 /// Writes what goes out through a channel (engine::outgoing) to a connection, in large batches.
-/// Either the I/O thread or, when the connection is idle, the sending thread itself does the
-/// writing.
+/// Writers are the connection's I/O thread, the sending thread, and the guard of a burst in any I/O
+/// thread.
 ///
 /// Who may touch what: the stream, the consumer side of the channel and everything here belong to
 /// the holder of `mutex_`. Who has to see to it that queued bytes are written is decided by the
 /// sleep bit of the channel: while it is set nobody is at work, and the commit that clears it makes
-/// the committing thread responsible, which either writes or leaves that to the I/O thread.
+/// the committing thread responsible: it writes, leaves that to the I/O thread, or becomes the
+/// owner of the writing for a while, see begin_ownership().
 ///
 /// Thread safety: as said with each function.
 class writer {

@@ -50,7 +50,8 @@ public:
     virtual wake_result on_flush() noexcept { return {}; }
     /// A batch grows: is it time to write this one and others?
     virtual void on_look() noexcept {}
-    /// A large message is going to be committed while others see to what was committed before.
+    /// A large message is going to be committed, and the I/O thread still has earlier ones to
+    /// write: the caller may write those itself first.
     virtual wake_result on_backlog() noexcept { return {}; }
     /// Flush what is committed: the calling thread is about to block.
     virtual wake_result on_pause() noexcept { return {}; }
@@ -107,7 +108,9 @@ public:
 };
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
-/// Thread safety: the socket's thread only, but for the pipe_peer functions and set_peer().
+/// Thread safety: the thread of the socket that has it. Any thread: notify(), set_peer(), and the
+/// atomics `refused` and `linked`; the other end calls the pipe_peer functions, in its thread.
+/// Until a socket has it, whoever makes it uses it (inproc: under the lock of the registry).
 class pipe_end final : public base::mail,
                        public pipe_peer,
                        public std::enable_shared_from_this<pipe_end> {
@@ -326,7 +329,7 @@ public:
                base::same_bytes(id.data(), routing_id.data(), id.size());
     }
 
-    // --- for the pattern that owns the pipe
+    // --- for the socket and its pattern, which own the pipe
     std::string routing_id;      ///< the peer's, as far as it is known
     std::uint32_t number = 0;    ///< small number within the socket
     std::uint32_t peer_id = 0;   ///< routing id of the peer, with SERVER and PEER
@@ -347,7 +350,7 @@ public:
     std::uint64_t last_messages = 0; ///< it gives so many more and then none; 0 = no end is near
     bool takes_all_groups = false;   ///< of a RADIO: the peer joins none and is sent every message
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
-    /// connection is told all of them. Set under the lock of the subscriptions.
+    /// connection is told all of them. Set under the lock of the subscriptions, cleared without.
     std::atomic<bool> linked{false};
 
     // pipe_peer
@@ -357,8 +360,9 @@ public:
 
     /// From here on a body that may be shared is referred to rather than copied.
     static constexpr std::size_t small_body_bytes = 4 * 1024;
-    /// The same over inproc, if it is memory of the application. Receivers count on that: it may be
-    /// shared with others who are to see what they write. By rate alone 2 KiB would do.
+    /// The same over inproc, if it is memory of the application: from this size on that is never
+    /// copied, so that programs may use it as shared memory and see what the receiver writes. By
+    /// rate alone 2 KiB would do.
     static constexpr std::size_t small_user_body_bytes = 1024;
 
 private:
@@ -490,7 +494,7 @@ private:
     std::size_t part_header_bytes_ = 0;
     std::size_t part_bytes_ = 0;
     std::uint8_t part_flags_ = 0;
-    bool part_apart_ = false; ///< and not in the queue, or no header stands before it
+    bool part_apart_ = false; ///< its body has a buffer of its own; its header was consumed
     bool part_more_ = false;
     bool peeked_ = false;
     base::buffer_ref newest_; ///< what the part lies in, if it comes from the slot
@@ -501,8 +505,8 @@ private:
     std::unique_ptr<base::reader_back_off> pace_; ///< if the writer is a thread of the application
 };
 
-/// A pipe end as pipe_end() makes it. The other end posts it as mail, which counts a reference:
-/// where that lies must not be left to chance.
+/// A pipe end as pipe_end() makes it, with its reference count at a fixed place relative to the
+/// cache lines: the other end changes that with each post to the mailbox.
 inline std::shared_ptr<pipe_end> make_pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
                                                std::shared_ptr<base::mailbox> box)
 {

@@ -40,9 +40,10 @@ struct addressed_progress {
     bool addressed = false; ///< there are such parts: never changes
 };
 
-/// The routing rules of one socket type. All functions are called in the socket's thread, one at a
-/// time, and return 0 or an errno value: EAGAIN = not now, and the news that a pipe has become
-/// readable or writable is what may change it.
+/// The routing rules of one socket type.
+/// Thread safety: all functions are called in the socket's thread, one at a time.
+/// Errors: functions that return int give 0 or an errno value, if not said otherwise; EAGAIN = try
+/// again after readable() or writable(). What is not noexcept may throw std::bad_alloc.
 class pattern {
 public:
     virtual ~pattern() = default;
@@ -126,7 +127,7 @@ public:
     virtual int drop_peer(std::uint32_t routing_id);
     /// Does it send each message to many peers?
     virtual bool fans_out() const noexcept { return false; }
-    /// For I/O threads; null if the type does not subscribe.
+    /// What I/O threads may use; null if the type does not subscribe.
     virtual std::shared_ptr<subscription_source> subscriptions() { return nullptr; }
     /// ZMQ_LINGER of a new socket, unless the context says otherwise.
     virtual int default_linger_ms() const noexcept { return -1; }

@@ -27,9 +27,9 @@ namespace zlink::core {
 class socket_services;
 class socket;
 
-/// While it exists a call waits for a socket that belongs to its thread: if another thread closes
-/// the socket meanwhile, the wait ends with ENOTSOCK, and the socket ends with the last mark.
-/// Nothing for a socket with a gate, or null.
+/// Says that a call waits for a socket of its thread. If another thread closes that meanwhile, the
+/// wait ends with ENOTSOCK, and the destructor of the outermost mark closes the socket. Does
+/// nothing for null or a socket with a gate.
 class wait_mark {
 public:
     explicit wait_mark(socket* waited_for) noexcept;
@@ -156,8 +156,6 @@ public:
     int set_option(int id, const void* value, std::size_t bytes);
     int get_option(int id, void* value, std::size_t* bytes);
 
-    /// Has the context been terminated? Every operation answers ETERM then.
-    bool is_interrupted() const noexcept { return box_->interrupted(); }
     event_sink& events_of_connections() const noexcept { return link_->events; }
     socket_services& services() const noexcept { return context_; }
     /// Tells the monitor the queue lengths of each pipe. 0, EINVAL (not monitored with
@@ -230,6 +228,8 @@ public:
 
     /// Any thread: the context is being terminated.
     void interrupt() noexcept { box_->interrupt(); }
+    /// Is the context being terminated (calls answer ETERM), or was the socket closed while a
+    /// thread waited for it (ENOTSOCK, see left())?
     bool interrupted() const noexcept { return box_->interrupted(); }
     /// Ends everything; queued messages linger in the background. The object is of no use then.
     void close();
@@ -400,7 +400,8 @@ private:
     void forget_left_endpoints() noexcept;
 
     socket_services& context_;
-    std::shared_ptr<const socket_options> options_; ///< shared with endpoints, and like sockets
+    std::shared_ptr<const socket_options>
+        options_; ///< copied on write; endpoints and sockets share it
     const std::shared_ptr<base::mailbox> box_;
     shortcuts shortcuts_;
     std::shared_ptr<socket_link> link_;

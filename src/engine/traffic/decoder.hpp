@@ -88,7 +88,8 @@ public:
     bool has_room() noexcept { return to_.credit.has_room_or_wait(); }
     /// The producer stops before the channel is full: it will be told when its messages are taken.
     void pause() noexcept { to_.credit.wait_for_report(); }
-    /// Did a frame come, in the bytes received last, behind every command that was reported?
+    /// In the last received(): did a message frame follow the last command that was reported, or
+    /// come without any? The heartbeat then counts it as newer than a PING in the same bytes.
     bool went_on() const noexcept { return went_on_; }
     /// Whole messages so far.
     std::uint64_t messages() const noexcept { return to_.credit.sent(); }

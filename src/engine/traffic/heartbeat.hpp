@@ -21,7 +21,7 @@ struct heartbeat_settings {
 /// Whatever is received proves that the peer lives, not only PONG: a frame ends the wait, and a
 /// part of one prolongs it, as a large one may take long.
 ///
-/// Thread safety: none of its own.
+/// Thread safety: none of its own; the I/O thread of the connection uses it.
 class heartbeat {
 public:
     using clock = std::chrono::steady_clock;
@@ -29,8 +29,8 @@ public:
         none,       ///< nothing is due yet
         ping,       ///< send PING now, and call ping_sent()
         pong,       ///< send a PONG that nobody has asked for: the peer must hear that we live
-        unanswered, ///< PINGs were, for too long: the peer is dead, unless there are other signs of
-                    ///< life; progressed() if so
+        unanswered, ///< no answer to a PING within the time-out: the peer is dead, unless there
+                    ///< are other signs of life; call progressed() then
         dead,       ///< the peer has not kept to its own time to live
     };
 

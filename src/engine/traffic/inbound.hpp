@@ -11,9 +11,10 @@
 
 namespace zlink::engine {
 
-/// The decoder of ZMTP 3 traffic that is not encrypted. Frames stay in the memory they were read
-/// into, as they lie in the channel the same way; the body of a large frame gets memory of its own
-/// and is read straight into it.
+/// The decoder for wires whose frames arrive in the format of the queue, see
+/// wire::decodes_queue_format(). Bytes are read to the tail of the channel and stay there; small
+/// reads of an idle connection go through memory of the thread and are copied. The body of a large
+/// frame gets memory of its own and is read straight into it.
 ///
 /// Thread safety: one thread at a time (the channel's consumer is another).
 /// Lifetime: the channel must outlive the object.

@@ -48,7 +48,7 @@ void outgoing::begin(std::span<const std::byte> first, wire how, std::span<const
     staged_sent_ = 0;
     control_.assign(opening.begin(), opening.end());
     encodes_queue_format_ = how.encodes_queue_format();
-    wire_ = how.changes_nothing() ? nullptr : std::make_unique<wire>(std::move(how));
+    wire_ = how.is_default() ? nullptr : std::make_unique<wire>(std::move(how));
 }
 
 void outgoing::end()

@@ -15,12 +15,12 @@
 namespace zlink::engine {
 
 /// The sending half of the traffic phase, sans I/O: gives the bytes of one connection after the
-/// other, in order, and is told how many of them were taken. They come from four sources: commands
-/// and other frames of this side's own, the queue of a channel (as it lies there, or encoded by the
-/// wire), and the channel's conflation slot.
+/// other, in order, and is told how many of them were taken. They come from three sources:
+/// commands and other frames of this side's own, the queue of a channel (as it lies there, or
+/// encoded by the wire), and the channel's conflation slot.
 ///
-/// Nothing is lost with a connection: of each source what was not taken as a whole is kept for the
-/// next one, but commands.
+/// A message that a connection did not take completely is kept for the next one. What is dropped:
+/// commands and opening bytes, and the exceptions that end() names.
 ///
 /// Thread safety: one thread at a time; it is the consumer of the channel.
 /// Lifetime: the channel must outlive the object; so must what a wire refers to, until end().

@@ -55,7 +55,8 @@ public:
     /// Changes the whole body that belongs to the head encoded last, in place.
     virtual void encode_body(std::span<std::byte>) noexcept {}
     /// Appends a control frame of the codec's own that says what `command` (PING or PONG) says.
-    /// False if the codec has none: the command is sent as a frame then. Throws std::bad_alloc.
+    /// False if the codec has none: the command is sent as a frame then. Also called only to learn
+    /// the size: it must not change what later frames depend on. Throws std::bad_alloc.
     virtual bool encode_control(std::vector<std::byte>&, const traffic_command&) { return false; }
 
     /// Reads the head that starts at `at`, of which `available` bytes may be read.

@@ -37,19 +37,22 @@ public:
 };
 
 /// What stands between the queue of a pipe and the byte stream of one connection: a message filter
-/// (going out only), a frame cipher and a frame codec, in this order. Handshake and scheme choose
-/// them when the connection opens.
+/// (going out only), a frame cipher and a frame codec, in this order. The session makes it when the
+/// connection opens: the codec is that of the transport's row or of the peer's version of ZMTP, the
+/// mechanism brings the cipher, a socket that subscribes the filter.
+/// Thread safety: the writing and the reading thread share cipher and codec; the filter is the
+/// writer's.
 struct wire {
     message_filter* filter = nullptr;               ///< null: all frames pass; not owned
     std::shared_ptr<frame_cipher> cipher = nullptr; ///< null: frames are not encrypted
     std::shared_ptr<frame_codec> codec = zmtp3_codec();
     /// The queue holds plain bytes without heads, which pass as they are (STREAM, ROUTER_RAW).
     bool is_plain_bytes = false;
-    /// May the sending thread collect what follows quickly?
+    /// May the sending thread delay a small message, to write it together with the next ones?
     bool batches = true;
 
-    /// Is it that of an ordinary connection of ZMTP 3?
-    bool changes_nothing() const noexcept
+    /// Is it that of an ordinary connection of ZMTP 3, as `wire()` is?
+    bool is_default() const noexcept
     {
         return !filter && !cipher && !is_plain_bytes && batches && codec->encodes_queue_format() &&
                codec->carries_commands();
@@ -66,8 +69,8 @@ struct wire {
     }
 };
 
-/// How a connection to a peer of this version of ZMTP is framed, when neither its scheme nor its
-/// mechanism asks for anything else.
+/// How a connection to a peer of this version of ZMTP is framed, when its transport has
+/// no codec of its own.
 std::shared_ptr<frame_codec> codec_for(std::uint8_t major_version) noexcept;
 
 /// Encodes frames for a wire, behind its filter: seals them and gives them heads.

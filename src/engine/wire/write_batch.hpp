@@ -16,7 +16,8 @@ namespace zlink::engine {
 ///
 /// Thread safety: one thread at a time.
 /// Errors: only memory exhaustion throws (std::bad_alloc).
-/// Memory: what was appended since the batch was empty; buffers referred to are kept until then.
+/// Memory: copies stay until the batch is empty; a buffer referred to is let go of once it is
+/// written.
 class write_batch {
 public:
     write_batch() = default;

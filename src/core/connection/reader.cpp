@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/reader.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace zlink::core {
+namespace {
+
+// Fairness limit: reads in one turn of the I/O thread.
+constexpr int reads_per_turn = 16;
+// Limit for draining a connection whose write side has failed. It is larger than any receive buffer
+// of the kernel: only a peer that ignores the reset reaches it.
+constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
+
+} // namespace
+
+// Only a peer that breaks the protocol is not to be connected to again. One that sends more than
+// ZMQ_MAXMSGSIZE allows may do better with its next message.
+reader::status reader::status_of(engine::inbound_error error) noexcept
+{
+    using engine::inbound_error;
+    switch (error) {
+    case inbound_error::none:
+        return status::dry;
+    case inbound_error::out_of_memory:
+    case inbound_error::too_large:
+        return status::lost;
+    case inbound_error::bad_envelope:
+    case inbound_error::no_frame:
+    case inbound_error::not_authentic:
+        break;
+    }
+    return status::violated;
+}
+
+// What the socket's thread has met while it was reading is for this one: commands to be answered,
+// and messages that it had no memory for.
+reader::status reader::take_back()
+{
+    lease_.take_back();
+    const auto left = lease_.take_left_over();
+    for (const auto& body : left.commands)
+        commands_.on_command(body);
+    if (left.error != engine::inbound_error::out_of_memory)
+        return status_of(left.error);
+    const auto error = incoming_.decoder().go_on();
+    incoming_.pass_on();
+    return status_of(error);
+}
+
+reader::status reader::read(transport::stream& from, const pulse& pulse)
+{
+    if (const status result = take_back(); result != status::dry)
+        return result;
+    engine::decoder& decoder = incoming_.decoder();
+    heartbeat_timer& heartbeat = pulse.heartbeat;
+    for (int reads = 0; reads < reads_per_turn; ++reads) {
+        if (!decoder.has_room()) {
+            heartbeat.pause(pulse.owner);
+            if (!must_read_itself(heartbeat))
+                lease_.offer(decoder, from);
+            return status::full;
+        }
+        if (heartbeat.paused())
+            heartbeat.resume(pulse.owner);
+        iovec space[engine::decoder::most_entries];
+        const int count = decoder.prepare(space);
+        if (count == 0)
+            return status::lost; // no memory
+        const std::size_t offered = transport::total_bytes(space, count);
+        const auto result = from.read_some(space, count);
+        if (result.would_block()) {
+            heartbeat.caught_up();
+            return status::dry;
+        }
+        if (result.failed() || result.bytes == 0)
+            return status::lost;
+        heartbeat.progressed();
+        const auto error = decoder.received(result.bytes);
+        if (decoder.went_on())
+            heartbeat.received(); // what a PING among them asked for has come
+        incoming_.pass_on();
+        if (error != engine::inbound_error::none)
+            return status_of(error);
+        if (result.bytes < offered && !result.more) {
+            heartbeat.caught_up();
+            return status::dry;
+        }
+    }
+    return status::turn_ended;
+}
+
+reader::status reader::read_all(transport::stream& from, bool beyond_limit)
+{
+    if (const status result = take_back(); result != status::dry)
+        return result;
+    engine::decoder& decoder = incoming_.decoder();
+    for (std::size_t left = most_rest_bytes; left > 0 && (beyond_limit || decoder.has_room());) {
+        iovec space[engine::decoder::most_entries];
+        const int count = decoder.prepare(space);
+        if (count == 0)
+            break;
+        const auto result = from.read_some(space, count);
+        if (result.failed() || result.bytes == 0)
+            break;
+        left -= std::min(left, result.bytes);
+        const auto error = decoder.received(result.bytes);
+        incoming_.pass_on();
+        if (error != engine::inbound_error::none)
+            return status_of(error);
+    }
+    return status::dry;
+}
+
+reader::status reader::listen(transport::stream& from, const pulse& pulse)
+{
+    if (pulse.heartbeat.paused())
+        pulse.heartbeat.resume(pulse.owner);
+    std::byte unheard[16 * 1024];
+    const iovec space{unheard, sizeof unheard};
+    for (int reads = 0; reads < reads_per_turn; ++reads) {
+        const auto result = from.read_some(&space, 1);
+        if (result.would_block())
+            return status::dry;
+        if (result.failed() || result.bytes == 0)
+            return status::lost;
+        pulse.heartbeat.received();
+    }
+    return status::turn_ended;
+}
+
+bool reader::lend(transport::stream& from, const heartbeat_timer& heartbeat)
+{
+    return !must_read_itself(heartbeat) && lease_.lend(incoming_.decoder(), from);
+}
+
+void reader::stop_sharing()
+{
+    lease_.take_back();
+    lease_.take_left_over();
+}
+
+} // namespace zlink::core

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "core/connection/heartbeat_timer.hpp"
+#include "core/connection/incoming.hpp"
+#include "core/connection/reading_lease.hpp"
+#include "transport/stream.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace zlink::core {
+
+/// Reads a connection in its I/O thread: takes bytes from the stream, lets incoming() make messages
+/// of them, tells the heartbeat what the peer gave a sign of, and shares the reading with the
+/// socket's thread through lease(). The counterpart of writer; like that it never waits: the caller
+/// does what the status says.
+///
+/// Thread safety: the I/O thread only, but for what reading_lease allows the socket's thread.
+/// Lifetime: a stream must last until the lease is taken back or stopped; `commands` longer.
+class reader {
+public:
+    /// How a read has ended.
+    enum class status : std::uint8_t {
+        dry,        ///< Nothing more is there: wait for input, then read again.
+        full,       ///< The queue takes no more: whoever makes room reads, or asks for it.
+        turn_ended, ///< More is there, but other connections come first: read again later.
+        lost,       ///< The connection has ended, or there is no memory for what comes.
+        violated,   ///< The peer does not keep to the protocol.
+    };
+    /// Which heartbeat learns of what comes, and what keeps its timer's owner alive.
+    struct pulse {
+        heartbeat_timer& heartbeat;
+        std::shared_ptr<void> owner;
+    };
+
+    /// `commands` is told the commands of the peer that are no messages.
+    reader(boost::asio::io_context& io, std::shared_ptr<const socket_options> options,
+           engine::command_handler& commands) noexcept
+        : commands_(commands), incoming_(std::move(options)), lease_(io)
+    {}
+
+    core::incoming& incoming() noexcept { return incoming_; }
+    reading_lease& lease() noexcept { return lease_; }
+
+    /// A connection with this wire begins; what it brings is for `to`.
+    void begin(const engine::wire& how, std::shared_ptr<pipe_end> to)
+    {
+        incoming_.begin(how, std::move(to), commands_);
+    }
+    /// Takes bytes that were read by others. `dry` if they are as they should be.
+    status feed(std::span<const std::byte> bytes) { return status_of(incoming_.feed(bytes)); }
+    /// Reads for one turn of the I/O thread. When the queue is full, the reading is offered to the
+    /// socket's thread.
+    status read(transport::stream& from, const pulse& pulse);
+    /// Reads what has come by now: until the queue is full, or, with `beyond_limit`, whatever the
+    /// receive buffer of the kernel holds. `dry` at its end, and at that of the connection.
+    status read_all(transport::stream& from, bool beyond_limit);
+    /// Reads for one turn and drops it: only that something comes matters.
+    static status listen(transport::stream& from, const pulse& pulse);
+    /// Lends the reading to the socket's thread. False: not now.
+    bool lend(transport::stream& from, const heartbeat_timer& heartbeat);
+    /// The connection goes: the socket's thread reads it no more, and what it has met is dropped.
+    void stop_sharing();
+
+private:
+    static status status_of(engine::inbound_error error) noexcept;
+    // Heartbeats and conflation want to see what comes in.
+    bool must_read_itself(const heartbeat_timer& heartbeat) const noexcept
+    {
+        return heartbeat.judges() || incoming_.keeps_newest();
+    }
+    status take_back();
+
+    engine::command_handler& commands_;
+    core::incoming incoming_;
+    reading_lease lease_;
+};
+
+} // namespace zlink::core
