@@ -383,7 +383,7 @@ void byte_queue::consume_body() noexcept
     release_finished_body();
 }
 
-// The consumer has seen that something was published.
+// When the consumer sees the first published bytes, both of its cursors get their place.
 void byte_queue::set_first_cursors() noexcept
 {
     if (!read_) [[unlikely]]

@@ -57,13 +57,13 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
     heartbeat_timer& heartbeat = pulse.heartbeat;
     for (int reads = 0; reads < reads_per_turn; ++reads) {
         if (!decoder.has_room()) {
-            heartbeat.pause(pulse.owner);
+            heartbeat.pause(pulse.owner());
             if (!must_read_itself(heartbeat))
                 lease_.offer(decoder, from);
             return status::full;
         }
         if (heartbeat.paused())
-            heartbeat.resume(pulse.owner);
+            heartbeat.resume(pulse.owner());
         iovec space[engine::decoder::most_entries];
         const int count = decoder.prepare(space);
         if (count == 0)
@@ -116,7 +116,7 @@ reader::status reader::read_all(transport::stream& from, bool beyond_limit)
 reader::status reader::listen(transport::stream& from, const pulse& pulse)
 {
     if (pulse.heartbeat.paused())
-        pulse.heartbeat.resume(pulse.owner);
+        pulse.heartbeat.resume(pulse.owner());
     std::byte unheard[16 * 1024];
     const iovec space{unheard, sizeof unheard};
     for (int reads = 0; reads < reads_per_turn; ++reads) {

@@ -8,6 +8,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -15,9 +16,9 @@
 namespace zlink::core {
 
 /// Reads a connection in its I/O thread: takes bytes from the stream, lets incoming() make messages
-/// of them, tells the heartbeat what the peer gave a sign of, and shares the reading with the
-/// socket's thread through lease(). The counterpart of writer; like that it never waits: the caller
-/// does what the status says.
+/// of them, tells the heartbeat that the peer lives, and shares the reading with the socket's
+/// thread through lease(). The counterpart of writer: like that it never waits, and the caller does
+/// what the status says.
 ///
 /// Thread safety: the I/O thread only, but for what reading_lease allows the socket's thread.
 /// Lifetime: a stream must last until the lease is taken back or stopped; `commands` longer.
@@ -31,10 +32,11 @@ public:
         lost,       ///< The connection has ended, or there is no memory for what comes.
         violated,   ///< The peer does not keep to the protocol.
     };
-    /// Which heartbeat learns of what comes, and what keeps its timer's owner alive.
+    /// The heartbeat that is told what comes, and whom its timer keeps alive while it runs. The
+    /// owner is asked for only when reading pauses or resumes: a read does not count references.
     struct pulse {
         heartbeat_timer& heartbeat;
-        std::shared_ptr<void> owner;
+        std::function<std::shared_ptr<void>()> owner;
     };
 
     /// `commands` is told the commands of the peer that are no messages.
@@ -43,7 +45,9 @@ public:
         : commands_(commands), incoming_(std::move(options)), lease_(io)
     {}
 
+    /// Where the messages go; the I/O thread only.
     core::incoming& incoming() noexcept { return incoming_; }
+    /// Who reads now; it says which of its functions are the socket's thread's.
     reading_lease& lease() noexcept { return lease_; }
 
     /// A connection with this wire begins; what it brings is for `to`.
@@ -57,7 +61,7 @@ public:
     /// socket's thread.
     status read(transport::stream& from, const pulse& pulse);
     /// Reads what has come by now: until the queue is full, or, with `beyond_limit`, whatever the
-    /// receive buffer of the kernel holds. `dry` at its end, and at that of the connection.
+    /// receive buffer of the kernel holds. `dry` also if the connection has ended.
     status read_all(transport::stream& from, bool beyond_limit);
     /// Reads for one turn and drops it: only that something comes matters.
     static status listen(transport::stream& from, const pulse& pulse);

@@ -189,7 +189,10 @@ private:
     static loss loss_by(reader::status read) noexcept;
     void lend_reading();
     void watch_reading();
-    reader::pulse pulse() { return {heartbeat_, shared_from_this()}; }
+    reader::pulse pulse()
+    {
+        return {heartbeat_, [this] { return shared_from_this(); }};
+    }
     void wait(transport::direction which);
     void lost(loss why);
     void refuse();

@@ -400,8 +400,7 @@ private:
     void forget_left_endpoints() noexcept;
 
     socket_services& context_;
-    std::shared_ptr<const socket_options>
-        options_; ///< copied on write; endpoints and sockets share it
+    std::shared_ptr<const socket_options> options_; ///< shared with endpoints: copied on write
     const std::shared_ptr<base::mailbox> box_;
     shortcuts shortcuts_;
     std::shared_ptr<socket_link> link_;

@@ -51,7 +51,7 @@ struct wire {
     /// May the sending thread delay a small message, to write it together with the next ones?
     bool batches = true;
 
-    /// Is it that of an ordinary connection of ZMTP 3, as `wire()` is?
+    /// Is it the default wire, that of an ordinary connection of ZMTP 3?
     bool is_default() const noexcept
     {
         return !filter && !cipher && !is_plain_bytes && batches && codec->encodes_queue_format() &&
@@ -69,8 +69,8 @@ struct wire {
     }
 };
 
-/// How a connection to a peer of this version of ZMTP is framed, when its transport has
-/// no codec of its own.
+/// How a connection to a peer of this version of ZMTP is framed, when its transport has no
+/// codec of its own.
 std::shared_ptr<frame_codec> codec_for(std::uint8_t major_version) noexcept;
 
 /// Encodes frames for a wire, behind its filter: seals them and gives them heads.
