@@ -2,6 +2,7 @@
 #include "builtins.hpp"
 
 #include "engine/handshake/mechanisms/null.hpp"
+#include "engine/handshake/mechanisms/plain.hpp"
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"
@@ -21,13 +22,45 @@ constexpr std::array transports{
 
 constexpr std::array<const transport::datagram_scheme*, 1> datagram_schemes{&transport::udp};
 
-std::unique_ptr<engine::mechanism> make_null(const core::socket_options&)
+using core::authentication;
+
+// With NULL a domain says that peers are to be authenticated.
+authentication null_authenticates(const core::socket_options& options) noexcept
 {
-    return std::make_unique<engine::null_mechanism>();
+    if (options.security.zap_domain.empty())
+        return authentication::none;
+    return options.security.zap_enforce_domain ? authentication::required
+                                               : authentication::if_handled;
+}
+
+std::unique_ptr<engine::mechanism> make_null(const core::socket_options&,
+                                             std::shared_ptr<engine::authenticator> asked)
+{
+    return std::make_unique<engine::null_mechanism>(std::move(asked));
+}
+
+// A password that nobody examines is none.
+authentication plain_authenticates(const core::socket_options& options) noexcept
+{
+    if (!options.security.as_server)
+        return authentication::none;
+    return options.security.zap_enforce_domain && options.security.zap_domain.empty()
+               ? authentication::impossible
+               : authentication::required;
+}
+
+std::unique_ptr<engine::mechanism> make_plain(const core::socket_options& options,
+                                              std::shared_ptr<engine::authenticator> asked)
+{
+    if (options.security.as_server)
+        return std::make_unique<engine::plain_server>(std::move(asked));
+    return std::make_unique<engine::plain_client>(options.security.plain_username,
+                                                  options.security.plain_password);
 }
 
 constexpr std::array mechanisms{
-    core::mechanism_row{ZMQ_NULL, make_null},
+    core::mechanism_row{ZMQ_NULL, null_authenticates, make_null},
+    core::mechanism_row{ZMQ_PLAIN, plain_authenticates, make_plain},
 };
 
 } // namespace

@@ -45,7 +45,7 @@ enum class form {
 };
 
 /// What happens to values of 4 bytes that are no ints.
-enum class four_bytes { good, bad, not_built };
+enum class four_bytes { good, bad };
 
 struct option {
     const char* name;
@@ -118,8 +118,9 @@ const std::vector<option> sheet{
     flag_of("XPUB_VERBOSE", ZMQ_XPUB_VERBOSE, publishers),
     strict_flag("IPV6", ZMQ_IPV6, 0),
     {"MECHANISM", ZMQ_MECHANISM, none, all, form::integer, 0, 0, ZMQ_NULL},
-    text("PLAIN_USERNAME", ZMQ_PLAIN_USERNAME, four_bytes::not_built),
-    text("PLAIN_PASSWORD", ZMQ_PLAIN_PASSWORD, four_bytes::not_built),
+    strict_flag("PLAIN_SERVER", ZMQ_PLAIN_SERVER, 0),
+    text("PLAIN_USERNAME", ZMQ_PLAIN_USERNAME),
+    text("PLAIN_PASSWORD", ZMQ_PLAIN_PASSWORD),
     flag_of("PROBE_ROUTER", ZMQ_PROBE_ROUTER, routers | on(ZMQ_DEALER, ZMQ_REQ)),
     flag_of("REQ_CORRELATE", ZMQ_REQ_CORRELATE, on(ZMQ_REQ)),
     flag_of("REQ_RELAXED", ZMQ_REQ_RELAXED, on(ZMQ_REQ)),
@@ -163,18 +164,11 @@ const std::vector<option> sheet{
     write_only("HICCUP_MSG", ZMQ_HICCUP_MSG, all),
 };
 
-// Their tests are elsewhere: of descriptors, events and the type, of PLAIN_SERVER (below), and of
-// options of single types that say more than yes or no.
-const std::vector<int> not_here{ZMQ_FD,
-                                ZMQ_EVENTS,
-                                ZMQ_TYPE,
-                                ZMQ_THREAD_SAFE,
-                                ZMQ_PLAIN_SERVER,
-                                ZMQ_ROUTER_RAW,
-                                ZMQ_CONNECT_ROUTING_ID,
-                                ZMQ_XPUB_NODROP,
-                                ZMQ_STREAM_NOTIFY,
-                                ZMQ_XSUB_VERBOSE_UNSUBSCRIBE,
+// Their tests are elsewhere: of descriptors, events and the type, and of options of single types
+// that say more than yes or no.
+const std::vector<int> not_here{ZMQ_FD,          ZMQ_EVENTS,        ZMQ_TYPE,
+                                ZMQ_THREAD_SAFE, ZMQ_ROUTER_RAW,    ZMQ_CONNECT_ROUTING_ID,
+                                ZMQ_XPUB_NODROP, ZMQ_STREAM_NOTIFY, ZMQ_XSUB_VERBOSE_UNSUBSCRIBE,
                                 ZMQ_TOPICS_COUNT};
 
 const option* find(int id)
@@ -309,9 +303,7 @@ int expected_write(const option& row, int type, int value)
         return EINVAL;
     case form::text:
     case form::bytes:
-        return row.as_text == four_bytes::good        ? 0
-               : row.as_text == four_bytes::not_built ? ENOTSUP
-                                                      : EINVAL;
+        return row.as_text == four_bytes::good ? 0 : EINVAL;
     }
     return EINVAL;
 }
@@ -459,23 +451,35 @@ TEST_F(OptionTexts, have_their_limits)
     }
 }
 
-TEST_F(ZlinkOnlyOptionTexts, of_plain_are_checked_and_not_built)
+TEST_F(OptionTexts, of_plain_choose_the_mechanism)
 {
-    EXPECT_EQ(0, socket_.get(ZMQ_PLAIN_SERVER));
-    for (const int value : {-1, 2})
-        EXPECT_TRUE(fails_with(EINVAL, set(ZMQ_PLAIN_SERVER, &value, sizeof value)));
-    const int on = 1;
-    const int off = 0;
-    EXPECT_TRUE(fails_with(EINVAL, set(ZMQ_PLAIN_SERVER, &on, 3)));
-    EXPECT_TRUE(fails_with(ENOTSUP, set(ZMQ_PLAIN_SERVER, &on, sizeof on)));
-    EXPECT_EQ(0, set(ZMQ_PLAIN_SERVER, &off, sizeof off));
     for (const int id : {ZMQ_PLAIN_USERNAME, ZMQ_PLAIN_PASSWORD}) {
         EXPECT_EQ(0, set(id, nullptr, 0));
         EXPECT_TRUE(fails_with(EINVAL, set(id, "", 0)));
         EXPECT_TRUE(fails_with(EINVAL, set(id, std::string(256, 'u'))));
-        EXPECT_TRUE(fails_with(ENOTSUP, set(id, std::string(255, 'u'))));
+        EXPECT_EQ(ZMQ_NULL, socket_.get(ZMQ_MECHANISM));
         EXPECT_EQ("", socket_.get_text(id));
+        EXPECT_EQ(0, set(id, std::string(255, 'u')));
+        EXPECT_EQ(ZMQ_PLAIN, socket_.get(ZMQ_MECHANISM));
+        EXPECT_EQ(0, socket_.get(ZMQ_PLAIN_SERVER));
+        EXPECT_EQ(std::string(255, 'u'), socket_.get_text(id));
+        EXPECT_EQ(0, set(id, nullptr, 0));
+        EXPECT_EQ(ZMQ_NULL, socket_.get(ZMQ_MECHANISM));
+        EXPECT_EQ(std::string(255, 'u'), socket_.get_text(id));
     }
+}
+
+TEST_F(OptionTexts, the_security_mechanism_that_is_set_last_counts)
+{
+    const int on = 1;
+    const int off = 0;
+    EXPECT_EQ(0, set(ZMQ_PLAIN_SERVER, &on, sizeof on));
+    EXPECT_EQ(1, socket_.get(ZMQ_PLAIN_SERVER));
+    EXPECT_EQ(ZMQ_PLAIN, socket_.get(ZMQ_MECHANISM));
+    EXPECT_EQ(0, set(ZMQ_PLAIN_USERNAME, "admin"));
+    EXPECT_EQ(0, socket_.get(ZMQ_PLAIN_SERVER));
+    EXPECT_EQ(ZMQ_PLAIN, socket_.get(ZMQ_MECHANISM));
+    EXPECT_EQ(0, set(ZMQ_PLAIN_SERVER, &off, sizeof off));
     EXPECT_EQ(ZMQ_NULL, socket_.get(ZMQ_MECHANISM));
 }
 

@@ -15,8 +15,6 @@ TYPES = ["PAIR", "PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PULL", "PUSH",
 # Numbers of options that the genuine library in the wheel has and a build without CURVE has not.
 NOT_BUILT = {47: "CURVE_SERVER", 48: "CURVE_PUBLICKEY", 49: "CURVE_SECRETKEY",
              50: "CURVE_SERVERKEY"}
-# zlink checks the values and refuses to choose a mechanism that it does not have.
-REFUSED = {44: "PLAIN_SERVER", 45: "PLAIN_USERNAME", 46: "PLAIN_PASSWORD"}
 # The wheel is a build without drafts and does not know these.
 DRAFTS = {97: "ROUTER_NOTIFY", 101: "IN_BATCH_SIZE", 102: "OUT_BATCH_SIZE", 110: "HELLO_MSG",
           111: "DISCONNECT_MSG", 112: "PRIORITY", 113: "BUSY_POLL", 114: "HICCUP_MSG"}
@@ -45,7 +43,7 @@ def differences(zlink, genuine):
 
 
 def excused(socket_type):
-    names = NOT_BUILT | REFUSED | DRAFTS
+    names = NOT_BUILT | DRAFTS
     if socket_type == "XSUB":
         names = names | DRAFTS_OF_XSUB
     return names
@@ -76,17 +74,6 @@ def test_what_is_not_built_does_not_exist(sides, pytestconfig):
     for (number, question), answer in answers.items():
         if number in NOT_BUILT:
             assert answer == "EINVAL", (NOT_BUILT[number], question)
-
-
-def test_mechanisms_that_are_not_built_check_their_values(sides, pytestconfig):
-    """Where the genuine library takes a value that would choose PLAIN, zlink says ENOTSUP."""
-    if pytestconfig.is_genuine:
-        pytest.skip("the genuine library has it")
-    zlink, genuine = (ask(sides[name], number_of("DEALER")) for name in ("zlink", "genuine"))
-    for number, question in differences(zlink, genuine):
-        if number in REFUSED:
-            assert genuine[number, question].startswith("ok"), (REFUSED[number], question)
-            assert zlink[number, question] == "ENOTSUP", (REFUSED[number], question)
 
 
 def test_context_options_answer_alike(sides):

@@ -46,7 +46,13 @@ private:
     return std::make_shared<test::toy_codec>();
 }
 
-std::unique_ptr<engine::mechanism> make_mechanism(const core::socket_options&)
+core::authentication authenticates_nobody(const core::socket_options&) noexcept
+{
+    return core::authentication::none;
+}
+
+std::unique_ptr<engine::mechanism> make_mechanism(const core::socket_options&,
+                                                  std::shared_ptr<engine::authenticator>)
 {
     if (ZLINK_TOY_CIPHER)
         return std::make_unique<toy_mechanism>();
@@ -61,7 +67,7 @@ constexpr std::array transports{
 };
 
 constexpr std::array mechanisms{
-    core::mechanism_row{ZMQ_NULL, make_mechanism},
+    core::mechanism_row{ZMQ_NULL, authenticates_nobody, make_mechanism},
 };
 
 constexpr std::array<const transport::datagram_scheme*, 1> datagram_schemes{&transport::udp};

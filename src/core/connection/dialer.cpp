@@ -60,7 +60,7 @@ void dialer::failed(const transport::error_code& error)
     connected(nullptr);
 }
 
-void dialer::reached()
+void dialer::succeeded()
 {
     interval_ms_ = 0;
 }

@@ -33,12 +33,12 @@ public:
     transport::connect_endpoint& endpoint() const noexcept { return *endpoint_; }
 
     /// `connected` is called with each connection made; then nothing more happens until retry(),
-    /// once reached() or unreached() has been called: only its upgrades may lead to the peer.
+    /// or unreached(), as only its upgrades may lead to the peer.
     /// With null: there is none, and no other try will be made. The last ZMQ_EVENT_CLOSED is told
     /// after that, by stop(): who hears it may connect again.
     void start(connected_handler connected, event_handler happened);
-    /// The connection leads to the peer.
-    void reached();
+    /// The connection has come as far as its traffic: the reconnect interval starts anew.
+    void succeeded();
     /// It does not, for this reason, and its descriptor was closed: retries, or calls `connected`
     /// with null, as if it had not been made.
     void unreached(const transport::error_code& error, int descriptor);

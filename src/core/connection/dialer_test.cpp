@@ -54,7 +54,7 @@ TEST_F(Dialer, tells_of_a_closed_socket_before_there_is_a_connection)
 {
     start();
     EXPECT_EQ(told_, (std::vector<std::string>{"closed 7", "connected"}));
-    dialer_->reached();
+    dialer_->succeeded();
     EXPECT_EQ(2u, told_.size());
     dialer_->stop();
 }

@@ -104,6 +104,25 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     return near;
 }
 
+std::shared_ptr<pipe_end> inproc_registry::ask(const std::string& name,
+                                               std::shared_ptr<channel_pair> channels,
+                                               std::shared_ptr<pipe_peer> asking)
+{
+    std::lock_guard lock(mutex_);
+    const auto at = bound_.find(name);
+    if (at == bound_.end() || !at->second.options.traits->may_authenticate)
+        return nullptr;
+    auto handler_end = make_pipe_end(std::move(channels), false, at->second.link->box);
+    handler_end->set_other_end(std::move(asking));
+    handler_end->is_inproc = true;
+    handler_end->endpoint = "inproc://" + name;
+    handler_end->set_limits(0, 0);
+    handler_end->linked = true;
+    handler_end->set_peer(peer_info{});
+    handler_end->notify(pipe_end::attached | pipe_end::identified);
+    return handler_end;
+}
+
 void inproc_registry::close(pipe_end& connector, int linger_ms)
 {
     std::unique_lock lock(mutex_);

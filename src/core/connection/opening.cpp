@@ -80,6 +80,8 @@ void opening::begin_stage()
         if (const auto self = weak.lock())
             self->pump();
     });
+    if (!current_upgrade())
+        handshake_->on_address_needed([this] { return stream_->info().peer_address; });
     at.start();
 }
 
@@ -176,7 +178,7 @@ bool opening::write()
         const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
         const auto result = stream_->write_some(&bytes, 1);
         if (result.failed()) {
-            end_broken(result.error);
+            end_unwritten(result.error);
             return false;
         }
         at.consume_output(result.bytes);
@@ -196,6 +198,16 @@ bool opening::write()
             wait(transport::direction::write);
     }
     return true;
+}
+
+// Who refuses the other side closes the connection, but may have said why before.
+void opening::end_unwritten(int error)
+{
+    if (!read())
+        return;
+    if (current().current_state() == state::failed)
+        return end_failed();
+    end_broken(error);
 }
 
 void opening::wait(transport::direction which)

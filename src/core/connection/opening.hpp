@@ -82,6 +82,7 @@ private:
     void take(std::span<const std::byte> bytes);
     bool read();
     bool write();
+    void end_unwritten(int error);
     void wait(transport::direction which);
     void end(const ending& how);
     void end_broken(int error);

@@ -2,6 +2,7 @@
 #include "core/connection/session.hpp"
 
 #include "core/connection/mechanism_row.hpp"
+#include "core/connection/zap_conversation.hpp"
 #include "core/options/conflation.hpp"
 #include "core/pipe/notices.hpp"
 #include "engine/bytes.hpp"
@@ -22,7 +23,7 @@ engine::local_peer local_peer(const socket_options& options)
     local.socket_type = options.type;
     local.routing_id = options.routing_id;
     local.properties = options.metadata;
-    local.must_authenticate = !options.zap_domain.empty();
+    local.must_authenticate = !options.security.zap_domain.empty();
     return local;
 }
 
@@ -166,6 +167,21 @@ void session::report(std::uint64_t event, int value)
         link_->events.emit({event, number, side::connected, known.local_endpoint, told_endpoint_});
 }
 
+void session::report_failure(const engine::failure_event& what)
+{
+    const auto value = static_cast<int>(what.value);
+    switch (what.what) {
+    case engine::failure_event::kind::none:
+        return;
+    case engine::failure_event::kind::no_detail:
+        return report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, value);
+    case engine::failure_event::kind::protocol:
+        return report(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, value);
+    case engine::failure_event::kind::denied:
+        return report(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, value);
+    }
+}
+
 const transport::stream_info& session::facts()
 {
     if (!facts_)
@@ -182,9 +198,19 @@ void session::prepare_opening(const transport_row& transport, transport::upgrade
     std::unique_ptr<engine::handshake> handshake;
     if (!is_raw())
         handshake = std::make_unique<engine::handshake>(
-            local_peer(*options_), choose_mechanism(link_->mechanisms, *options_).make(*options_),
+            local_peer(*options_), make_mechanism(),
             transport.make_codec ? transport.make_codec() : nullptr);
     opening_ = std::make_shared<opening>(io_, stream_, std::move(upgrades), std::move(handshake));
+}
+
+std::unique_ptr<engine::mechanism> session::make_mechanism() const
+{
+    // Compiled in, or the socket would not have made this session.
+    const mechanism_row& row = *choose_mechanism(link_->mechanisms, *options_);
+    const authentication how = row.authenticates(*options_);
+    return row.make(*options_, how == authentication::none ? nullptr
+                                                           : std::make_shared<zap_conversation>(
+                                                                 thread_, link_, options_, how));
 }
 
 void session::begin_opening()
@@ -207,8 +233,6 @@ void session::begin_opening()
 void session::reached()
 {
     descriptor_ = facts().descriptor;
-    if (dialer_)
-        dialer_->reached();
     report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, descriptor_);
 }
 
@@ -222,13 +246,9 @@ void session::end_opening(const opening::ending& how)
             report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, how.error);
         return lost(loss::connection);
     case opening::end_kind::refused:
-        if (closing_)
-            return lost(loss::protocol);
-        if (const auto code = engine::protocol_error_code(how.refusal); code != 0)
-            report(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, static_cast<int>(code));
-        if (const auto code = engine::status_code(how.reason); code != 0)
-            report(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, static_cast<int>(code));
-        return lost(loss::protocol);
+        if (!closing_)
+            report_failure(engine::event_of(how.refusal, how.reason));
+        return lost(engine::is_temporary(how.refusal) ? loss::connection : loss::protocol);
     case opening::end_kind::succeeded:
         break;
     }
@@ -281,6 +301,8 @@ void session::begin_traffic(const opening::ending& how)
     }
     socket_end_->set_peer(describe_peer(remote, known));
     phase_ = phase::traffic;
+    if (dialer_)
+        dialer_->succeeded();
     const engine::wire wire = make_wire(how);
     in_.begin(wire, socket_end_);
     bool announced = true;

@@ -155,6 +155,7 @@ private:
 
     void begin();
     void begin_opening();
+    std::unique_ptr<engine::mechanism> make_mechanism() const;
     void prepare_opening(const transport_row& transport, transport::upgrades upgrades);
     void reached();
     void end_opening(const opening::ending& how);
@@ -197,6 +198,7 @@ private:
     void lost(loss why);
     void refuse();
     void report(std::uint64_t event, int value);
+    void report_failure(const engine::failure_event& what);
     const transport::stream_info& facts();
     void give_up();
     void leave_endpoint(bool was_lost) noexcept;

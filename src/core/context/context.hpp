@@ -26,7 +26,7 @@ namespace zlink::core {
 /// What is compiled in; made by the composition root.
 struct builtins {
     std::span<const transport_row> transports;
-    std::span<const mechanism_row> mechanisms; ///< NULL is the first
+    std::span<const mechanism_row> mechanisms;
     std::span<const pattern_row> patterns;
     std::span<const transport::datagram_scheme* const> datagram_schemes;
 };

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <string_view>
 #include <type_traits>
+#include <zmq.h>
 
 namespace zlink::core::option {
 namespace {
@@ -243,29 +244,50 @@ int properties::get(const socket_options&, void*, std::size_t*) const
 
 // --- what is not built -------------------------------------------------------------------------
 
-int off_flag::set(socket_options&, const void* value, std::size_t bytes) const
+// --- security ----------------------------------------------------------------------------------
+
+int server_role::set(socket_options& options, const void* value, std::size_t bytes) const
 {
     int given = 0;
     if (const int error = read_zero_or_one(value, bytes, given))
         return error;
-    return given ? ENOTSUP : 0;
+    options.security.mechanism = given ? mechanism : ZMQ_NULL;
+    options.security.as_server = given != 0;
+    return 0;
 }
 
-int off_flag::get(const socket_options&, void* value, std::size_t* bytes) const
+int server_role::get(const socket_options& options, void* value, std::size_t* bytes) const
 {
-    return get_exactly(0, value, bytes);
+    const security_options& chosen = options.security;
+    return get_exactly(chosen.as_server && chosen.mechanism == mechanism ? 1 : 0, value, bytes);
 }
 
-int off_text::set(socket_options&, const void* value, std::size_t bytes) const
+template <class Text>
+int client_text<Text>::set(socket_options& options, const void* value, std::size_t bytes) const
 {
-    if (!value && bytes == 0)
+    security_options& chosen = options.security;
+    if (!value && bytes == 0) {
+        chosen.mechanism = ZMQ_NULL;
         return 0;
-    return !value || bytes == 0 || bytes > most ? EINVAL : ENOTSUP;
+    }
+    if (!value || bytes == 0 || bytes > most)
+        return EINVAL;
+    at(options) = Text(as_text(value, bytes));
+    chosen.mechanism = mechanism;
+    chosen.as_server = false;
+    return 0;
 }
 
-int off_text::get(const socket_options&, void* value, std::size_t* bytes) const
+template <class Text>
+int client_text<Text>::get(const socket_options& options, void* value, std::size_t* bytes) const
 {
-    return write_text({}, value, bytes);
+    if constexpr (std::is_same_v<Text, base::secret>)
+        return write_text(read(options, at).text(), value, bytes);
+    else
+        return write_text(read(options, at), value, bytes);
 }
+
+template struct client_text<std::string>;
+template struct client_text<base::secret>;
 
 } // namespace zlink::core::option

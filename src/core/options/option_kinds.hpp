@@ -127,12 +127,21 @@ struct computed {
     int get(const socket_options& options, void* value, std::size_t* bytes) const;
 };
 
-/// A flag and a text that would choose a mechanism that is not built: they can only be off.
-struct off_flag {
+/// An int: 1 chooses a mechanism in the role of the server, 0 no mechanism at all.
+struct server_role {
+    int mechanism;
+
     int set(socket_options& options, const void* value, std::size_t bytes) const;
     int get(const socket_options& options, void* value, std::size_t* bytes) const;
 };
-struct off_text {
+
+/// Characters that choose a mechanism in the role of a client; NULL without bytes chooses none, and
+/// leaves the characters as they are. Read with a NUL behind them. `Text`: std::string or
+/// base::secret.
+template <class Text>
+struct client_text {
+    int mechanism;
+    field<Text> at;
     std::size_t most = SIZE_MAX; ///< characters
 
     int set(socket_options& options, const void* value, std::size_t bytes) const;

@@ -32,7 +32,8 @@ struct option_row {
     int id;
     access allowed;
     std::variant<integer, optional_integer, number<std::int64_t>, number<std::uint64_t>, flag, text,
-                 blob, ids<pid_t>, ids<uid_t>, networks, properties, computed, off_flag, off_text>
+                 blob, ids<pid_t>, ids<uid_t>, networks, properties, computed, server_role,
+                 client_text<std::string>, client_text<base::secret>>
         kind;
     types settable_on = every_type;
 };
@@ -79,12 +80,15 @@ constexpr std::array rows{
     option_row{ZMQ_OUT_BATCH_SIZE, both, integer{ZLINK_AT(send_batch_bytes), 1}},
 
     // Security. CURVE and GSSAPI are not built: no such options.
-    option_row{ZMQ_MECHANISM, readable, computed{[](const socket_options&) { return ZMQ_NULL; }}},
-    option_row{ZMQ_PLAIN_SERVER, both, off_flag{}},
-    option_row{ZMQ_PLAIN_USERNAME, both, off_text{255}},
-    option_row{ZMQ_PLAIN_PASSWORD, both, off_text{255}},
-    option_row{ZMQ_ZAP_DOMAIN, both, text{ZLINK_AT(zap_domain), 255}},
-    option_row{ZMQ_ZAP_ENFORCE_DOMAIN, both, flag{ZLINK_AT(zap_enforce_domain), truth::any_int}},
+    option_row{ZMQ_MECHANISM, readable, integer{ZLINK_AT(security.mechanism)}},
+    option_row{ZMQ_PLAIN_SERVER, both, server_role{ZMQ_PLAIN}},
+    option_row{ZMQ_PLAIN_USERNAME, both,
+               client_text<std::string>{ZMQ_PLAIN, ZLINK_AT(security.plain_username), 255}},
+    option_row{ZMQ_PLAIN_PASSWORD, both,
+               client_text<base::secret>{ZMQ_PLAIN, ZLINK_AT(security.plain_password), 255}},
+    option_row{ZMQ_ZAP_DOMAIN, both, text{ZLINK_AT(security.zap_domain), 255}},
+    option_row{ZMQ_ZAP_ENFORCE_DOMAIN, both,
+               flag{ZLINK_AT(security.zap_enforce_domain), truth::any_int}},
 
     // Transports.
     option_row{ZMQ_SNDBUF, both, integer{ZLINK_AT(transport.send_buffer_bytes), -1}},

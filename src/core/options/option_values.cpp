@@ -24,12 +24,13 @@ int write_int(int from, void* value, std::size_t* bytes) noexcept
     return 0;
 }
 
-int write_text(const std::string& from, void* value, std::size_t* bytes) noexcept
+int write_text(std::string_view from, void* value, std::size_t* bytes) noexcept
 {
     if (*bytes < from.size() + 1)
         return EINVAL;
     std::memset(value, 0, *bytes);
-    std::memcpy(value, from.data(), from.size());
+    if (!from.empty()) // memcpy must not see null
+        std::memcpy(value, from.data(), from.size());
     *bytes = from.size() + 1;
     return 0;
 }

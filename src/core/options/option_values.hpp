@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
+#include <string_view>
 
 /// The values of options, as the C API passes them. 0 or EINVAL: the size does not fit.
 ///
@@ -11,7 +11,7 @@ namespace zlink::core {
 
 int read_int(const void* value, std::size_t bytes, int& out) noexcept;
 int write_int(int from, void* value, std::size_t* bytes) noexcept;
-int write_text(const std::string& from, void* value, std::size_t* bytes) noexcept;
+int write_text(std::string_view from, void* value, std::size_t* bytes) noexcept;
 /// An int option that must not be negative; non-zero = on.
 int read_flag(const void* value, std::size_t bytes, bool& out) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/memory/secret.hpp"
 #include "core/options/socket_type_traits.hpp"
 #include "engine/handshake/metadata.hpp"
 #include "engine/traffic/heartbeat.hpp"
@@ -22,6 +23,16 @@ enum class wire_format : std::uint8_t {
 
 /// A socket of no special type.
 inline constexpr socket_type_traits plain_type{};
+
+/// Which security mechanism a socket's connections use, and its keys.
+struct security_options {
+    int mechanism = 0;      ///< ZMQ_NULL, ZMQ_PLAIN, ...: that of the option that was set last
+    bool as_server = false; ///< this side has the peer authenticated
+    std::string plain_username;
+    base::secret plain_password;
+    std::string zap_domain;
+    bool zap_enforce_domain = false;
+};
 
 /// The options every socket has. Endpoints work with a copy made when they are created.
 struct socket_options {
@@ -51,8 +62,7 @@ struct socket_options {
     std::vector<engine::property> metadata; ///< the X- properties this side announces
     int receive_batch_bytes = 8192;
     int send_batch_bytes = 8192;
-    std::string zap_domain;
-    bool zap_enforce_domain = false;
+    security_options security;
     int multicast_rate_kbit_s = 100; ///< kept for multicast transports, as the following
     int multicast_recovery_ms = 10000;
     int multicast_max_datagram_bytes = 1500;

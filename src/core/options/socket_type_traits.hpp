@@ -57,7 +57,8 @@ struct socket_type_traits {
     datagram_head head = datagram_head::group;
     bool datagrams_only = false;
 
-    bool answers = false; ///< it must reply to each message before it can receive the next
+    bool answers = false;          ///< it must reply to each message before it can receive the next
+    bool may_authenticate = false; ///< it can be a handler of ZAP, see zap_conversation
 };
 
 } // namespace zlink::core

@@ -56,6 +56,7 @@ socket::socket(socket_services& owner, const pattern_row& row,
     }
     link_->box = box_;
     link_->mechanisms = context_.mechanisms();
+    link_->inproc = &context_.inproc();
     link_->subscriptions = pattern_->subscriptions();
     link_->pace = std::make_shared<fan_out_budget>();
     link_->pace->fans_out = pattern_->fans_out();
@@ -820,6 +821,8 @@ int socket::bind(std::string_view text)
     const transport_row* const row = context_.find_transport(endpoint.scheme);
     if (!row)
         return EPROTONOSUPPORT;
+    if (!choose_mechanism(context_.mechanisms(), *options_))
+        return ENOTSUP;
     runtime::io_thread* thread = context_.choose_thread(options_->affinity);
     if (!thread)
         return EMTHREAD;
@@ -879,6 +882,8 @@ int socket::connect(std::string_view text)
     const transport_row* const row = context_.find_transport(endpoint.scheme);
     if (!row)
         return EPROTONOSUPPORT;
+    if (!choose_mechanism(context_.mechanisms(), *options_))
+        return ENOTSUP;
     transport::error_code error;
     auto address = row->scheme->parse_connect(endpoint.address, transport_options(), error);
     if (error)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/memory/secret.hpp"
 #include "engine/bytes.hpp"
 #include "engine/handshake/mechanisms/null.hpp"
 
@@ -43,6 +44,8 @@ std::size_t handshake::feed(std::span<const std::byte> bytes)
 void handshake::consume_output(std::size_t bytes) noexcept
 {
     const auto sent = std::min(bytes, output_.size());
+    if (sent == output_.size())
+        base::wipe(output_.data(), sent);
     output_.erase(output_.begin(), output_.begin() + static_cast<std::ptrdiff_t>(sent));
 }
 
@@ -69,17 +72,9 @@ transport::exchange::state handshake::current_state() const noexcept
 void handshake::on_resumed(std::function<void()> resumed)
 {
     mechanism_->on_resumed([this, resumed = std::move(resumed)] {
-        resume();
+        send_commands();
         resumed();
     });
-}
-
-void handshake::resume()
-{
-    if (const auto error = mechanism_->error(); error != handshake_error::none)
-        fail(error);
-    else
-        send_commands();
 }
 
 std::size_t handshake::feed_greeting(std::span<const std::byte> bytes)
@@ -153,8 +148,11 @@ void handshake::send_commands()
     std::vector<std::byte> body;
     while (mechanism_->next_command(state_, body)) {
         append_command_frame(output_, body, codec_ ? *codec_ : *zmtp3_codec());
+        base::wipe(body.data(), body.size()); // there may be a password in it
         body.clear();
     }
+    if (const auto error = mechanism_->error(); error != handshake_error::none)
+        fail(error);
 }
 
 void handshake::fail(handshake_error error)

@@ -6,7 +6,9 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/commands/command.hpp"
@@ -47,6 +49,13 @@ public:
     /// for its commands and the traffic; null: as ZMTP says.
     handshake(local_peer local, std::unique_ptr<mechanism> security,
               std::shared_ptr<frame_codec> codec = nullptr);
+
+    /// How to ask for the peer's address (without a port); called once at most, if the peer has to
+    /// be authenticated, and not after the end of the handshake. Before start().
+    void on_address_needed(std::function<std::string()> address)
+    {
+        state_.peer_address = std::move(address);
+    }
 
     /// Queues the first greeting bytes. Call once, before `feed()`.
     void start() override;
@@ -96,7 +105,6 @@ private:
     void process_command();
     void send_commands();
     bool is_waiting() const noexcept;
-    void resume();
     void fail(handshake_error error);
 
     negotiation state_;

@@ -371,7 +371,7 @@ TEST(handshake, another_mechanism_is_a_mismatch_and_gets_no_ready)
 TEST(handshake, bodies_without_a_readable_name_are_malformed)
 {
     for (const auto* body : {"", "00", "05", "0041", "0952454144"}) {
-        greeted_dealer().feed(command_frame(body)).ends_failed(handshake_error::malformed_command);
+        greeted_dealer().feed(command_frame(body)).ends_failed(handshake_error::unexpected_command);
     }
 }
 
@@ -538,18 +538,42 @@ TEST(handshake, consuming_more_than_there_is_empties_the_output)
     EXPECT_TRUE(test.output().empty());
 }
 
-TEST(handshake, monitor_codes_exist_where_an_event_is_emitted)
+TEST(handshake, monitors_are_told_by_these_events)
 {
-    EXPECT_EQ(protocol_error_code(handshake_error::none), 0u);
-    EXPECT_EQ(protocol_error_code(handshake_error::unsupported_version), 0u);
-    EXPECT_EQ(protocol_error_code(handshake_error::mechanism_mismatch), 0x11000002u);
-    EXPECT_EQ(protocol_error_code(handshake_error::malformed_command), 0x10000001u);
-    EXPECT_EQ(protocol_error_code(handshake_error::malformed_error_command), 0x10000015u);
-    EXPECT_EQ(protocol_error_code(handshake_error::unexpected_command), 0x10000001u);
-    EXPECT_EQ(protocol_error_code(handshake_error::invalid_metadata), 0u);
-    EXPECT_EQ(protocol_error_code(handshake_error::incompatible_socket_type), 0u);
-    EXPECT_EQ(protocol_error_code(handshake_error::command_too_large), 0u);
-    EXPECT_EQ(protocol_error_code(handshake_error::refused_by_peer), 0u);
+    using enum failure_event::kind;
+    const auto told = [](handshake_error error, failure_event expected) {
+        EXPECT_EQ(event_of(error), expected) << static_cast<int>(error);
+    };
+    for (const auto error :
+         {handshake_error::none, handshake_error::unsupported_version,
+          handshake_error::invalid_metadata, handshake_error::incompatible_socket_type,
+          handshake_error::command_too_large, handshake_error::refused_by_peer})
+        told(error, {});
+    told(handshake_error::unexpected_command, {protocol, 0x10000001});
+    told(handshake_error::invalid_sequence, {protocol, 0x10000002});
+    told(handshake_error::wrong_key, {protocol, 0x10000003});
+    told(handshake_error::malformed_command, {protocol, 0x10000011});
+    told(handshake_error::malformed_message, {protocol, 0x10000012});
+    told(handshake_error::malformed_hello, {protocol, 0x10000013});
+    told(handshake_error::malformed_initiate, {protocol, 0x10000014});
+    told(handshake_error::malformed_error_command, {protocol, 0x10000015});
+    told(handshake_error::malformed_ready, {protocol, 0x10000016});
+    told(handshake_error::malformed_welcome, {protocol, 0x10000017});
+    told(handshake_error::invalid_ready_metadata, {protocol, 0x10000018});
+    told(handshake_error::not_authentic, {protocol, 0x11000001});
+    told(handshake_error::mechanism_mismatch, {protocol, 0x11000002});
+    told(handshake_error::denied_for_now, {denied, 300});
+    told(handshake_error::denied, {denied, 400});
+    told(handshake_error::authentication_failed, {denied, 500});
+    told(handshake_error::no_authenticator, {no_detail, 14});
+    told(handshake_error::unspecified_reply, {protocol, 0x20000000});
+    told(handshake_error::malformed_reply, {protocol, 0x20000001});
+    told(handshake_error::wrong_reply_request_id, {protocol, 0x20000002});
+    told(handshake_error::wrong_reply_version, {protocol, 0x20000003});
+    told(handshake_error::invalid_reply_status, {protocol, 0x20000004});
+    told(handshake_error::invalid_reply_metadata, {protocol, 0x20000005});
+    EXPECT_EQ(event_of(handshake_error::refused_by_peer, "400"), (failure_event{denied, 400}));
+    EXPECT_EQ(event_of(handshake_error::refused_by_peer, "no"), failure_event{});
 }
 
 TEST(StatusCodes, are_the_three_of_the_protocol)

@@ -11,18 +11,11 @@
 #include <vector>
 
 #include "engine/handshake/handshake_error.hpp"
+#include "engine/handshake/negotiation.hpp"
 #include "engine/handshake/peer.hpp"
 #include "engine/wire/frame_cipher.hpp"
 
 namespace zlink::engine {
-
-/// What a handshake works from and what it finds out. Owned by `handshake`, lent to the mechanism
-/// for the length of each call.
-struct negotiation {
-    local_peer local;
-    remote_peer remote;
-    std::string peer_reason; ///< Reason of a received ERROR command, at most 255 bytes.
-};
 
 /// How far a mechanism is.
 enum class mechanism_status : std::uint8_t {
@@ -67,7 +60,8 @@ public:
     /// `resumed` is called in the I/O thread when the status is not `waiting` any more: there may
     /// be a next command, an error() or nothing more to do. Not once the object is destroyed.
     virtual void on_resumed(std::function<void()> resumed) { static_cast<void>(resumed); }
-    /// Why it ended while it was waiting; `none` if it did not.
+    /// Why it has ended on its own account, as what it waited for told it to; `none` if it has not.
+    /// Commands that say so to the peer still go out.
     virtual handshake_error error() const noexcept { return handshake_error::none; }
 
     /// Once ready: what encrypts the traffic; null: nothing.

@@ -8,7 +8,6 @@
 namespace zlink::engine {
 namespace {
 
-constexpr std::string_view socket_type_property = "Socket-Type";
 constexpr std::string_view identity_property = "Identity";
 
 } // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/handshake/handshake_error.hpp"
@@ -18,6 +19,8 @@
 namespace zlink::engine {
 
 inline constexpr std::size_t max_routing_id_bytes = 255;
+/// The name of the property that tells the type of a socket.
+inline constexpr std::string_view socket_type_property = "Socket-Type";
 
 /// What this side announces and accepts. Checked by the options layer, not again here.
 struct local_peer {

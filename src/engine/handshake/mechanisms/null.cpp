@@ -8,9 +8,12 @@ namespace zlink::engine {
 
 bool null_mechanism::next_command(const negotiation& state, std::vector<std::byte>& body)
 {
-    if (ready_sent_) {
+    if (!admission_.was_asked())
+        admission_.ask(state, name());
+    if (admission_.next_error_command(body))
+        return true;
+    if (ready_sent_ || !admission_.is_granted())
         return false;
-    }
     append_command_body(body, "READY");
     append_local_metadata(body, state.local);
     ready_sent_ = true;
@@ -21,7 +24,7 @@ handshake_error null_mechanism::process_command(negotiation& state, std::span<co
 {
     const auto command = parse_command(body);
     if (!command) {
-        return handshake_error::malformed_command;
+        return handshake_error::unexpected_command;
     }
     if (command->name == "ERROR") {
         return read_error_command(command->data, state.peer_reason);
@@ -30,12 +33,20 @@ handshake_error null_mechanism::process_command(negotiation& state, std::span<co
         return handshake_error::unexpected_command;
     }
     ready_received_ = true;
+    admission_.tell(state.remote);
     return accept_remote_metadata(command->data, state.local, state.remote);
 }
 
 mechanism_status null_mechanism::status() const noexcept
 {
+    if (admission_.is_waiting())
+        return mechanism_status::waiting;
     return ready_sent_ && ready_received_ ? mechanism_status::ready : mechanism_status::handshaking;
+}
+
+void null_mechanism::on_resumed(std::function<void()> resumed)
+{
+    admission_.on_answered(std::move(resumed));
 }
 
 } // namespace zlink::engine

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/connection/zap_conversation.hpp"
+
+#include "core/connection/inproc.hpp"
+#include "engine/handshake/zap.hpp"
+
+#include <utility>
+
+namespace zlink::core {
+
+namespace zap = engine::zap;
+
+zap_conversation::zap_conversation(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+                                   std::shared_ptr<const socket_options> options,
+                                   authentication how)
+    : thread_(thread), link_(std::move(link)), options_(std::move(options)), how_(how)
+{}
+
+zap_conversation::~zap_conversation() = default;
+
+void zap_conversation::ask(const engine::credentials& presented,
+                           std::function<void(engine::verdict)> decided)
+{
+    decided_ = std::move(decided);
+    if (how_ == authentication::impossible)
+        return decide(engine::handshake_error::no_authenticator);
+    const auto channels = std::make_shared<channel_pair>();
+    end_ = make_pipe_end(channels, true, nullptr);
+    end_->set_limits(0, 0);
+    const auto handler_end =
+        link_->inproc->ask(std::string(zap::handler_name), channels, shared_from_this());
+    if (!handler_end) {
+        end_.reset();
+        return decide(how_ == authentication::if_handled
+                          ? engine::handshake_error::none
+                          : engine::handshake_error::no_authenticator);
+    }
+    end_->set_other_end(handler_end);
+    const auto parts =
+        zap::request_parts({options_->security.zap_domain, options_->routing_id}, presented);
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        if (!end_->write(frame_of(parts[i], i + 1 < parts.size())))
+            throw std::bad_alloc();
+    read_reply(); // so that the handler's thread tells when there is one
+}
+
+void zap_conversation::cancel() noexcept
+{
+    decided_ = nullptr;
+    if (end_)
+        std::exchange(end_, nullptr)->close(0);
+    link_.reset();
+}
+
+pipe_peer::wake_result zap_conversation::on_readable() noexcept
+{
+    thread_.ask(*this, static_cast<unsigned>(request::read_reply), shared_from_this());
+    return {};
+}
+
+void zap_conversation::on_closed(int) noexcept
+{
+    thread_.ask(*this, static_cast<unsigned>(request::end_without_reply), shared_from_this());
+}
+
+void zap_conversation::do_request(unsigned number)
+{
+    switch (static_cast<request>(number)) {
+    case request::read_reply:
+        return read_reply();
+    case request::end_without_reply:
+        read_reply();
+        if (end_) {
+            end_->mark_other_gone();
+            decide(engine::handshake_error::no_authenticator);
+        }
+        return;
+    }
+}
+
+void zap_conversation::read_reply()
+{
+    frame part;
+    while (end_ && end_->peek(part)) {
+        const bool more = part.more();
+        if (parts_.size() <= zap::reply_parts) // one too many is as wrong as a thousand
+            parts_.emplace_back(part.text());
+        end_->pop();
+        if (!more)
+            return decide(zap::read_reply(std::exchange(parts_, {})));
+    }
+}
+
+void zap_conversation::decide(engine::handshake_error refusal)
+{
+    decide(engine::verdict{.refusal = refusal});
+}
+
+void zap_conversation::decide(engine::verdict verdict)
+{
+    const auto self = shared_from_this(); // who is told may let go of it
+    const auto decided = std::exchange(decided_, nullptr);
+    cancel();
+    if (decided)
+        decided(std::move(verdict));
+}
+
+} // namespace zlink::core

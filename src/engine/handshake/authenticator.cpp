@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/handshake/authenticator.hpp"
+
+#include "engine/bytes.hpp"
+#include "engine/commands/command.hpp"
+#include "engine/handshake/socket_types.hpp"
+
+#include <utility>
+
+namespace zlink::engine {
+
+void admission::ask(const negotiation& about, std::string_view mechanism,
+                    std::span<const std::string_view> parts)
+{
+    if (!asked_) {
+        stage_ = stage::answered;
+        return;
+    }
+    stage_ = stage::asked;
+    asking_ = true;
+    const std::string address = about.peer_address ? about.peer_address() : std::string();
+    asked_->ask({mechanism, address, parts},
+                [this, socket_type = about.local.socket_type](verdict decided) {
+                    take(std::move(decided), socket_type);
+                });
+    asking_ = false;
+}
+
+void admission::take(verdict decided, int socket_type)
+{
+    stage_ = stage::answered;
+    verdict_ = std::move(decided);
+    // It would count before what the peer says of itself.
+    const property* const type = find_property(verdict_.properties, socket_type_property);
+    if (verdict_.refusal == handshake_error::none && type &&
+        !compatible_socket_types(socket_type, socket_type_number(type->value)))
+        verdict_.refusal = handshake_error::invalid_reply_metadata;
+    if (!asking_ && answered_)
+        answered_();
+}
+
+void admission::tell(remote_peer& remote)
+{
+    if (!asked_)
+        return;
+    std::vector<property> known;
+    known.push_back({"User-Id", std::move(verdict_.user_id)});
+    for (property& each : verdict_.properties)
+        known.push_back(std::move(each));
+    remote.properties.insert(remote.properties.begin(), std::make_move_iterator(known.begin()),
+                             std::make_move_iterator(known.end()));
+}
+
+bool admission::next_error_command(std::vector<std::byte>& body)
+{
+    std::string_view reason;
+    switch (verdict_.refusal) {
+    case handshake_error::denied:
+        reason = "400";
+        break;
+    case handshake_error::authentication_failed:
+        reason = "500";
+        break;
+    default: // the peer is to try again, or nobody has refused
+        return false;
+    }
+    if (std::exchange(error_sent_, true))
+        return false;
+    const std::string data = static_cast<char>(reason.size()) + std::string(reason);
+    append_command_body(body, "ERROR", as_bytes(data));
+    return true;
+}
+
+} // namespace zlink::engine

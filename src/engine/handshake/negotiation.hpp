@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/handshake/peer.hpp"
+
+#include <functional>
+#include <string>
+
+namespace zlink::engine {
+
+/// What a handshake works from and what it finds out. Owned by `handshake`, lent to the mechanism
+/// for the length of each call.
+struct negotiation {
+    local_peer local;
+    remote_peer remote;
+    std::string peer_reason; ///< Reason of a received ERROR command, at most 255 bytes.
+    std::function<std::string()> peer_address{}; ///< Asks for it, for authenticators; may be null.
+};
+
+} // namespace zlink::engine
