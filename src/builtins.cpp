@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builtins.hpp"
 
+#if ZLINK_HAS_CURVE
+#include "engine/handshake/mechanisms/curve.hpp"
+#endif
 #include "engine/handshake/mechanisms/null.hpp"
 #include "engine/handshake/mechanisms/plain.hpp"
 #include "sockets/patterns.hpp"
@@ -58,9 +61,35 @@ std::unique_ptr<engine::mechanism> make_plain(const core::socket_options& option
                                                   options.security.plain_password);
 }
 
-constexpr std::array mechanisms{
+#if ZLINK_HAS_CURVE
+// Without a handler, whoever knows the server's key is admitted: what is wanted is the encryption.
+authentication curve_authenticates(const core::socket_options& options) noexcept
+{
+    if (!options.security.as_server)
+        return authentication::none;
+    if (!options.security.zap_enforce_domain)
+        return authentication::if_handled;
+    return options.security.zap_domain.empty() ? authentication::none : authentication::required;
+}
+
+std::unique_ptr<engine::mechanism> make_curve(const core::socket_options& options,
+                                              std::shared_ptr<engine::authenticator> asked)
+{
+    const core::security_options& keys = options.security;
+    if (keys.as_server)
+        return std::make_unique<engine::curve_server>(keys.curve_secret_key, std::move(asked));
+    return std::make_unique<engine::curve_client>(keys.curve_public_key, keys.curve_secret_key,
+                                                  keys.curve_server_key);
+}
+#endif
+
+constexpr std::array mechanisms
+{
     core::mechanism_row{ZMQ_NULL, null_authenticates, make_null},
-    core::mechanism_row{ZMQ_PLAIN, plain_authenticates, make_plain},
+        core::mechanism_row{ZMQ_PLAIN, plain_authenticates, make_plain},
+#if ZLINK_HAS_CURVE
+        core::mechanism_row{ZMQ_CURVE, curve_authenticates, make_curve},
+#endif
 };
 
 } // namespace

@@ -19,7 +19,7 @@ constexpr std::array<capability, 10> capabilities{{
     {"pgm", false},
     {"tipc", false},
     {"norm", false},
-    {"curve", false},
+    {"curve", ZLINK_HAS_CURVE},
     {"gssapi", false},
     {"vmci", false},
     {"draft", true},

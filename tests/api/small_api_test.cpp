@@ -457,11 +457,46 @@ TEST(proxies, check_their_sockets_first)
     EXPECT_EQ(error_of(-1, [&] { return zmq_proxy_steerable(it, it, it, it); }), ENOTSOCK);
 }
 
-TEST(not_served, curve_says_so)
+TEST(curve_keys, are_not_served_by_a_library_without_curve)
 {
+    if (zmq_has("curve"))
+        GTEST_SKIP() << "this one has it";
     std::array<char, 41> key{};
     EXPECT_EQ(error_of(-1, [&] { return zmq_curve_keypair(key.data(), key.data()); }), ENOTSUP);
     EXPECT_EQ(error_of(-1, [&] { return zmq_curve_public(key.data(), key.data()); }), ENOTSUP);
+}
+
+TEST(curve_keys, are_made_in_pairs)
+{
+    if (!zmq_has("curve"))
+        GTEST_SKIP() << "the library has no CURVE";
+    std::array<char, 41> public_key{};
+    std::array<char, 41> secret_key{};
+    std::array<char, 41> derived{};
+    std::string before;
+    for (int i = 0; i < 100; ++i) {
+        ASSERT_EQ(zmq_curve_keypair(public_key.data(), secret_key.data()), 0);
+        EXPECT_EQ(std::strlen(public_key.data()), 40U);
+        EXPECT_EQ(std::strlen(secret_key.data()), 40U);
+        EXPECT_NE(before, secret_key.data());
+        before = secret_key.data();
+        ASSERT_EQ(zmq_curve_public(derived.data(), secret_key.data()), 0);
+        EXPECT_STREQ(derived.data(), public_key.data());
+    }
+}
+
+TEST(curve_keys, a_public_key_follows_from_a_secret_one)
+{
+    if (!zmq_has("curve"))
+        GTEST_SKIP() << "the library has no CURVE";
+    std::array<char, 41> key{};
+    ASSERT_EQ(zmq_curve_public(key.data(), "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"), 0);
+    EXPECT_STREQ(key.data(), "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID");
+    for (const char* wrong : {"", "D:)Q[", "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%c\"",
+                              "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs00000",
+                              "########################################"})
+        EXPECT_EQ(error_of(-1, [&] { return zmq_curve_public(key.data(), wrong); }), EINVAL)
+            << wrong;
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every option number on every socket type: what can be set and read, which ints are good, how long
 // values are, and the defaults. The suites called ZlinkOnly hold what a build with drafts and
-// without PLAIN and CURVE answers.
+// without GSSAPI answers.
 #ifndef ZMQ_BUILD_DRAFT_API
 #define ZMQ_BUILD_DRAFT_API
 #endif
@@ -164,12 +164,22 @@ const std::vector<option> sheet{
     write_only("HICCUP_MSG", ZMQ_HICCUP_MSG, all),
 };
 
-// Their tests are elsewhere: of descriptors, events and the type, and of options of single types
-// that say more than yes or no.
-const std::vector<int> not_here{ZMQ_FD,          ZMQ_EVENTS,        ZMQ_TYPE,
-                                ZMQ_THREAD_SAFE, ZMQ_ROUTER_RAW,    ZMQ_CONNECT_ROUTING_ID,
-                                ZMQ_XPUB_NODROP, ZMQ_STREAM_NOTIFY, ZMQ_XSUB_VERBOSE_UNSUBSCRIBE,
-                                ZMQ_TOPICS_COUNT};
+// Their tests are elsewhere: of descriptors, events and the type, of CURVE (below), and of options
+// of single types that say more than yes or no.
+const std::vector<int> not_here{ZMQ_FD,
+                                ZMQ_EVENTS,
+                                ZMQ_TYPE,
+                                ZMQ_THREAD_SAFE,
+                                ZMQ_ROUTER_RAW,
+                                ZMQ_CONNECT_ROUTING_ID,
+                                ZMQ_XPUB_NODROP,
+                                ZMQ_STREAM_NOTIFY,
+                                ZMQ_XSUB_VERBOSE_UNSUBSCRIBE,
+                                ZMQ_TOPICS_COUNT,
+                                ZMQ_CURVE_SERVER,
+                                ZMQ_CURVE_PUBLICKEY,
+                                ZMQ_CURVE_SECRETKEY,
+                                ZMQ_CURVE_SERVERKEY};
 
 const option* find(int id)
 {
@@ -483,12 +493,56 @@ TEST_F(OptionTexts, the_security_mechanism_that_is_set_last_counts)
     EXPECT_EQ(ZMQ_NULL, socket_.get(ZMQ_MECHANISM));
 }
 
-TEST_F(ZlinkOnlyOptionTexts, of_curve_and_gssapi_do_not_exist)
+TEST_F(OptionTexts, of_curve_are_keys_that_choose_the_mechanism)
+{
+    if (!zmq_has("curve"))
+        GTEST_SKIP() << "the library has no CURVE";
+    const std::string text = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID";
+    std::string bytes(32, '\0');
+    zmq_z85_decode(reinterpret_cast<uint8_t*>(bytes.data()), text.c_str());
+    const int on = 1;
+    const int off = 0;
+    for (const int id : {ZMQ_CURVE_PUBLICKEY, ZMQ_CURVE_SECRETKEY, ZMQ_CURVE_SERVERKEY}) {
+        SCOPED_TRACE(id);
+        const auto kept = [&](std::size_t room) {
+            std::string value(room, '?');
+            std::size_t size = room;
+            EXPECT_EQ(0, zmq_getsockopt(socket_, id, value.data(), &size));
+            return value.substr(0, size);
+        };
+        EXPECT_EQ(std::string(32, '\0'), kept(32));
+        EXPECT_EQ(std::string(40, '0') + '\0', kept(41));
+        for (const std::string& wrong :
+             {std::string(), std::string(31, 'k'), std::string(33, 'k'), std::string(39, '0'),
+              std::string(40, '"'), text + "x", text + std::string(2, '\0')})
+            EXPECT_TRUE(fails_with(EINVAL, set(id, wrong.data(), wrong.size())));
+        EXPECT_EQ(ZMQ_NULL, socket_.get(ZMQ_MECHANISM));
+        for (const std::string& good : {bytes, text, text + '\0'}) {
+            EXPECT_EQ(0, set(id, good.data(), good.size()));
+            EXPECT_EQ(ZMQ_CURVE, socket_.get(ZMQ_MECHANISM));
+            EXPECT_EQ(bytes, kept(32));
+            EXPECT_EQ(text + '\0', kept(41));
+        }
+        std::array<char, 64> room{};
+        for (std::size_t size : {0, 31, 33, 40, 42, 64})
+            EXPECT_TRUE(fails_with(EINVAL, zmq_getsockopt(socket_, id, room.data(), &size)));
+        EXPECT_EQ(0, set(ZMQ_CURVE_SERVER, &on, sizeof on));
+        EXPECT_EQ(0, set(id, bytes));
+        EXPECT_EQ(id == ZMQ_CURVE_SERVERKEY ? 0 : 1, socket_.get(ZMQ_CURVE_SERVER));
+        EXPECT_EQ(0, set(ZMQ_CURVE_SERVER, &off, sizeof off));
+        EXPECT_EQ(ZMQ_NULL, socket_.get(ZMQ_MECHANISM));
+    }
+}
+
+TEST_F(ZlinkOnlyOptionTexts, of_gssapi_do_not_exist_nor_do_those_of_curve_without_it)
 {
     const std::string key(40, '0');
-    for (const int id : {ZMQ_CURVE_SERVER, ZMQ_CURVE_PUBLICKEY, ZMQ_CURVE_SECRETKEY,
-                         ZMQ_CURVE_SERVERKEY, ZMQ_GSSAPI_SERVER, ZMQ_GSSAPI_PRINCIPAL,
-                         ZMQ_GSSAPI_SERVICE_PRINCIPAL, ZMQ_GSSAPI_PLAINTEXT}) {
+    std::vector<int> missing{ZMQ_GSSAPI_SERVER, ZMQ_GSSAPI_PRINCIPAL, ZMQ_GSSAPI_SERVICE_PRINCIPAL,
+                             ZMQ_GSSAPI_PLAINTEXT};
+    if (!zmq_has("curve"))
+        missing.insert(missing.end(), {ZMQ_CURVE_SERVER, ZMQ_CURVE_PUBLICKEY, ZMQ_CURVE_SECRETKEY,
+                                       ZMQ_CURVE_SERVERKEY});
+    for (const int id : missing) {
         const int on = 1;
         EXPECT_TRUE(fails_with(EINVAL, set(id, &on, sizeof on))) << id;
         for (const std::size_t size : {32, 40})

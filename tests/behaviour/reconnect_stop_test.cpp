@@ -263,7 +263,8 @@ std::vector<long> intervals_ms(test_socket& socket, std::size_t count)
     return between;
 }
 
-TEST(ReconnectIntervals, start_anew_after_every_connection)
+// Where libzmq begins anew, however short the connection was.
+TEST(ZlinkOnlyReconnectIntervals, grow_while_no_handshake_succeeds)
 {
     test_context context;
     test_socket socket(context, ZMQ_PUSH);
@@ -271,8 +272,7 @@ TEST(ReconnectIntervals, start_anew_after_every_connection)
     socket.set(ZMQ_RECONNECT_IVL_MAX, 10'000);
     const auto between = intervals_ms(socket, 5);
     ASSERT_EQ(5u, between.size());
-    // Doubling would have made the last one 320 ms.
-    EXPECT_LT(between.back(), 200);
+    EXPECT_GE(between.back(), 250); // the last one is 320 ms
 }
 
 class GrownReconnectInterval : public transport_test {};

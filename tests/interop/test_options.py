@@ -12,9 +12,6 @@ PROBE = Path(__file__).parent / "option_probe.py"
 TYPES = ["PAIR", "PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PULL", "PUSH", "XPUB", "XSUB",
          "STREAM"]
 
-# Numbers of options that the genuine library in the wheel has and a build without CURVE has not.
-NOT_BUILT = {47: "CURVE_SERVER", 48: "CURVE_PUBLICKEY", 49: "CURVE_SECRETKEY",
-             50: "CURVE_SERVERKEY"}
 # The wheel is a build without drafts and does not know these.
 DRAFTS = {97: "ROUTER_NOTIFY", 101: "IN_BATCH_SIZE", 102: "OUT_BATCH_SIZE", 110: "HELLO_MSG",
           111: "DISCONNECT_MSG", 112: "PRIORITY", 113: "BUSY_POLL", 114: "HICCUP_MSG"}
@@ -43,7 +40,7 @@ def differences(zlink, genuine):
 
 
 def excused(socket_type):
-    names = NOT_BUILT | DRAFTS
+    names = DRAFTS
     if socket_type == "XSUB":
         names = names | DRAFTS_OF_XSUB
     return names
@@ -65,15 +62,6 @@ def test_every_option_answers_alike(sides, pytestconfig, socket_type):
                   if key[0] not in names and key not in DEFECTS}
     assert unexpected == {}
     assert [DEFECTS[key] for key in DEFECTS if key not in found] == [], "no differences any more"
-
-
-def test_what_is_not_built_does_not_exist(sides, pytestconfig):
-    if pytestconfig.is_genuine:
-        pytest.skip("the genuine library has it")
-    answers = ask(sides["zlink"], number_of("DEALER"))
-    for (number, question), answer in answers.items():
-        if number in NOT_BUILT:
-            assert answer == "EINVAL", (NOT_BUILT[number], question)
 
 
 def test_context_options_answer_alike(sides):

@@ -22,7 +22,7 @@ class toy_mechanism final : public engine::mechanism {
 public:
     std::string_view name() const noexcept override { return "TOY"; }
     bool as_server() const noexcept override { return false; }
-    bool next_command(const engine::negotiation& state, std::vector<std::byte>& body) override
+    bool next_command(engine::negotiation& state, std::vector<std::byte>& body) override
     {
         return null_.next_command(state, body);
     }

@@ -384,7 +384,7 @@ class asking_mechanism final : public engine::mechanism {
 public:
     std::string_view name() const noexcept override { return "NULL"; }
     bool as_server() const noexcept override { return false; }
-    bool next_command(const engine::negotiation& state, std::vector<std::byte>& body) override
+    bool next_command(engine::negotiation& state, std::vector<std::byte>& body) override
     {
         return answered && null_.next_command(state, body);
     }

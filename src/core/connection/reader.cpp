@@ -28,10 +28,21 @@ reader::status reader::status_of(engine::inbound_error error) noexcept
         return status::lost;
     case inbound_error::bad_envelope:
     case inbound_error::no_frame:
+        return status::violated;
+    case inbound_error::not_encrypted:
+        fault_ = engine::handshake_error::unexpected_command;
+        break;
+    case inbound_error::too_short:
+        fault_ = engine::handshake_error::malformed_message;
+        break;
+    case inbound_error::out_of_sequence:
+        fault_ = engine::handshake_error::invalid_sequence;
+        break;
     case inbound_error::not_authentic:
+        fault_ = engine::handshake_error::not_authentic;
         break;
     }
-    return status::violated;
+    return status::damaged;
 }
 
 // What the socket's thread has met while it was reading is for this one: commands to be answered,

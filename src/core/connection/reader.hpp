@@ -4,6 +4,7 @@
 #include "core/connection/heartbeat_timer.hpp"
 #include "core/connection/incoming.hpp"
 #include "core/connection/reading_lease.hpp"
+#include "engine/handshake/handshake_error.hpp"
 #include "transport/stream.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -31,6 +32,7 @@ public:
         turn_ended, ///< More is there, but other connections come first: read again later.
         lost,       ///< The connection has ended, or there is no memory for what comes.
         violated,   ///< The peer does not keep to the protocol.
+        damaged,    ///< A frame cannot be opened, see fault().
     };
     /// The heartbeat that is told what comes, and whom its timer keeps alive while it runs. The
     /// owner is asked for only when reading pauses or resumes: a read does not count references.
@@ -57,6 +59,8 @@ public:
     }
     /// Takes bytes that were read by others. `dry` if they are as they should be.
     status feed(std::span<const std::byte> bytes) { return status_of(incoming_.feed(bytes)); }
+    /// Why a frame could not be opened.
+    engine::handshake_error fault() const noexcept { return fault_; }
     /// Reads for one turn of the I/O thread. When the queue is full, the reading is offered to the
     /// socket's thread.
     status read(transport::stream& from, const pulse& pulse);
@@ -71,7 +75,7 @@ public:
     void stop_sharing();
 
 private:
-    static status status_of(engine::inbound_error error) noexcept;
+    status status_of(engine::inbound_error error) noexcept;
     // Heartbeats and conflation want to see what comes in.
     bool must_read_itself(const heartbeat_timer& heartbeat) const noexcept
     {
@@ -82,6 +86,7 @@ private:
     engine::command_handler& commands_;
     core::incoming incoming_;
     reading_lease lease_;
+    engine::handshake_error fault_ = engine::handshake_error::none;
 };
 
 } // namespace zlink::core

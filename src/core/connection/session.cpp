@@ -372,7 +372,7 @@ void session::attach_writer(const opening::ending& how, engine::wire wire, std::
 bool session::feed(std::span<const std::byte> bytes)
 {
     if (const auto read = in_.feed(bytes); read != reader::status::dry)
-        lost(loss_by(read));
+        lost_by(read);
     return stream_ != nullptr;
 }
 
@@ -653,7 +653,8 @@ void session::follow(reader::status read)
         return ask(request::read);
     case status::lost:
     case status::violated:
-        return lost(loss_by(read));
+    case status::damaged:
+        return lost_by(read);
     }
 }
 
@@ -663,7 +664,9 @@ void session::read_rest()
 {
     if (phase_ != phase::cut_off)
         return;
-    lost(closing_ ? loss::connection : loss_by(in_.read_all(*stream_, true)));
+    if (closing_)
+        return lost(loss::connection);
+    lost_by(in_.read_all(*stream_, true));
 }
 
 // The socket wants no more of this connection, but what has come by now.
@@ -671,14 +674,17 @@ void session::read_last()
 {
     if (phase_ == phase::traffic && !closing_)
         if (const auto read = in_.read_all(*stream_, false); read != reader::status::dry)
-            lost(loss_by(read));
+            lost_by(read);
     if (socket_end_)
         socket_end_->notify(pipe_end::closed);
 }
 
-session::loss session::loss_by(reader::status read) noexcept
+// What somebody on the way has damaged says nothing about the peer: it may be tried again.
+void session::lost_by(reader::status read)
 {
-    return read == reader::status::violated ? loss::protocol : loss::connection;
+    if (read == reader::status::damaged && !closing_)
+        report_failure(engine::event_of(in_.fault()));
+    lost(read == reader::status::violated ? loss::protocol : loss::connection);
 }
 
 void session::wait(transport::direction which)

@@ -187,7 +187,7 @@ private:
     void read_rest();
     void read_last();
     void follow(reader::status read);
-    static loss loss_by(reader::status read) noexcept;
+    void lost_by(reader::status read);
     void lend_reading();
     void watch_reading();
     reader::pulse pulse()

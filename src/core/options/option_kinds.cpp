@@ -2,6 +2,7 @@
 #include "core/options/option_kinds.hpp"
 
 #include "core/options/option_values.hpp"
+#include "engine/z85.hpp"
 
 #include "transport/tcp/accept_filter.hpp"
 
@@ -289,5 +290,70 @@ int client_text<Text>::get(const socket_options& options, void* value, std::size
 
 template struct client_text<std::string>;
 template struct client_text<base::secret>;
+
+namespace {
+
+using key = security_options::key;
+
+constexpr std::size_t key_digits = 40;
+
+bool read_key(key& out, const void* value, std::size_t bytes)
+{
+    const auto* const text = static_cast<const char*>(value);
+    if (!value)
+        return false;
+    if (bytes == out.size()) {
+        std::memcpy(out.data(), value, bytes);
+        return true;
+    }
+    if (bytes != key_digits && (bytes != key_digits + 1 || text[key_digits] != '\0'))
+        return false;
+    return engine::z85::decode(reinterpret_cast<std::uint8_t*>(out.data()), {text, key_digits});
+}
+
+} // namespace
+
+template <class Key>
+int curve_key<Key>::set(socket_options& options, const void* value, std::size_t bytes) const
+{
+    key given{};
+    const bool is_key = read_key(given, value, bytes);
+    if (is_key) {
+        if constexpr (std::is_same_v<Key, base::secret>)
+            at(options) = Key(std::span<const std::byte>(given));
+        else
+            at(options) = given;
+        options.security.mechanism = ZMQ_CURVE;
+        if (of_server)
+            options.security.as_server = false;
+    }
+    base::wipe(given.data(), given.size());
+    return is_key ? 0 : EINVAL;
+}
+
+template <class Key>
+int curve_key<Key>::get(const socket_options& options, void* value, std::size_t* bytes) const
+{
+    key kept{};
+    if constexpr (std::is_same_v<Key, base::secret>)
+        std::ranges::copy(read(options, at).bytes(), kept.begin());
+    else
+        kept = read(options, at);
+    int error = 0;
+    if (*bytes == kept.size()) {
+        std::memcpy(value, kept.data(), kept.size());
+    } else if (*bytes == key_digits + 1) {
+        auto* const text = static_cast<char*>(value);
+        engine::z85::encode(text, reinterpret_cast<const std::uint8_t*>(kept.data()), kept.size());
+        text[key_digits] = '\0';
+    } else {
+        error = EINVAL;
+    }
+    base::wipe(kept.data(), kept.size());
+    return error;
+}
+
+template struct curve_key<key>;
+template struct curve_key<base::secret>;
 
 } // namespace zlink::core::option

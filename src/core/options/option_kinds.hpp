@@ -148,4 +148,16 @@ struct client_text {
     int get(const socket_options& options, void* value, std::size_t* bytes) const;
 };
 
+/// A key of CURVE, which chooses that mechanism: 32 bytes, or their Z85 text with or without a NUL
+/// behind it. Read as bytes or as text with a NUL, as the room given is 32 or 41 bytes. `Key`:
+/// bytes or base::secret.
+template <class Key>
+struct curve_key {
+    field<Key> at;
+    bool of_server = false; ///< who sets it is a client
+
+    int set(socket_options& options, const void* value, std::size_t bytes) const;
+    int get(const socket_options& options, void* value, std::size_t* bytes) const;
+};
+
 } // namespace zlink::core::option

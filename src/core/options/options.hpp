@@ -7,6 +7,7 @@
 #include "engine/traffic/heartbeat.hpp"
 #include "transport/options.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,6 +31,10 @@ struct security_options {
     bool as_server = false; ///< this side has the peer authenticated
     std::string plain_username;
     base::secret plain_password;
+    using key = std::array<std::byte, 32>;
+    key curve_public_key{};
+    base::secret curve_secret_key; ///< 32 bytes; empty counts as zeros
+    key curve_server_key{};        ///< the public one of the server that a client wants
     std::string zap_domain;
     bool zap_enforce_domain = false;
 };

@@ -460,7 +460,7 @@ class two_step_mechanism final : public mechanism {
 public:
     std::string_view name() const noexcept override { return "TWOSTEP"; }
     bool as_server() const noexcept override { return true; }
-    bool next_command(const negotiation&, std::vector<std::byte>& body) override
+    bool next_command(negotiation&, std::vector<std::byte>& body) override
     {
         if (hello_received_ && !welcome_sent_) {
             append_command_body(body, "WELCOME");

@@ -46,9 +46,9 @@ public:
     virtual bool as_server() const noexcept = 0;
 
     /// Appends the next command body to send to `body` and returns true; returns false, appending
-    /// nothing, while there is none to send. Called after the greetings and after every processed
-    /// command, until it returns false.
-    virtual bool next_command(const negotiation& state, std::vector<std::byte>& body) = 0;
+    /// nothing, while there is none to send. May fill in `state.remote`. Called after the greetings
+    /// and after every processed command, until it returns false.
+    virtual bool next_command(negotiation& state, std::vector<std::byte>& body) = 0;
 
     /// Takes one received command body, which is only valid during the call. Fills in
     /// `state.remote`, and `state.peer_reason` when it returns `refused_by_peer`.

@@ -16,8 +16,12 @@ enum class inbound_error : std::uint8_t {
     too_large,
     bad_envelope,
     no_frame,
-    not_authentic, ///< the cipher cannot open a frame
     out_of_memory,
+    // the cipher cannot open a frame, see cipher_fault
+    not_encrypted,
+    too_short,
+    out_of_sequence,
+    not_authentic,
 };
 
 /// Is told of the commands of a peer that do not enter the channel.

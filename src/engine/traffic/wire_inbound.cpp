@@ -18,6 +18,23 @@ constexpr std::size_t large_body_bytes = 24 * 1024;
 // The control frames of a codec are small: they carry a context at most.
 constexpr std::uint64_t max_control_bytes = 1024;
 
+inbound_error error_of(cipher_fault fault) noexcept
+{
+    switch (fault) {
+    case cipher_fault::none:
+        return inbound_error::none;
+    case cipher_fault::not_encrypted:
+        return inbound_error::not_encrypted;
+    case cipher_fault::too_short:
+        return inbound_error::too_short;
+    case cipher_fault::out_of_sequence:
+        return inbound_error::out_of_sequence;
+    case cipher_fault::not_authentic:
+        break;
+    }
+    return inbound_error::not_authentic;
+}
+
 } // namespace
 
 wire_inbound::wire_inbound(base::channel& to, wire how, message_rules rules,
@@ -189,8 +206,8 @@ inbound_error wire_inbound::open_body(std::span<std::byte> body) noexcept
     if (!wire_.cipher || head_.is_control)
         return inbound_error::none;
     const frame_cipher::opened opened = wire_.cipher->open(head_.flags, body);
-    if (!opened.ok)
-        return inbound_error::not_authentic;
+    if (opened.fault != cipher_fault::none)
+        return error_of(opened.fault);
     flags_ = opened.flags & (zmtp3::flag_more | zmtp3::flag_command);
     body_ = opened.body;
     return inbound_error::none;

@@ -7,6 +7,15 @@
 
 namespace zlink::engine {
 
+/// Why a frame could not be opened.
+enum class cipher_fault : std::uint8_t {
+    none,
+    not_encrypted,   ///< it is no sealed frame
+    too_short,       ///< for a sealed frame
+    out_of_sequence, ///< it was sealed before a frame that has come already
+    not_authentic,   ///< it was sealed with another key, or has been changed
+};
+
 /// How the frames of one connection are encrypted: the middle layer of a `wire`, which a security
 /// mechanism brings once the handshake is done.
 ///
@@ -29,9 +38,9 @@ public:
                       std::span<std::byte> out) noexcept = 0;
 
     struct opened {
-        bool ok = false;
-        std::uint8_t flags = 0;    ///< of the inner frame
-        std::span<std::byte> body; ///< the plain body, which lies within the sealed one
+        cipher_fault fault = cipher_fault::not_authentic;
+        std::uint8_t flags = 0;      ///< of the inner frame
+        std::span<std::byte> body{}; ///< the plain body, which lies within the sealed one
     };
     /// Opens the sealed body of a frame with the (outer) flags in place. Fails for what the peer
     /// cannot have sealed, or not at this place of the stream.

@@ -71,7 +71,9 @@ public:
         ++opened_;
         const auto plain = body.subspan(overhead_bytes);
         mask_words(plain, key(counter));
-        return {sum_of(inner_flags, plain) == sum, static_cast<std::uint8_t>(inner_flags), plain};
+        if (sum_of(inner_flags, plain) != sum)
+            return {};
+        return {engine::cipher_fault::none, static_cast<std::uint8_t>(inner_flags), plain};
     }
 
 private:

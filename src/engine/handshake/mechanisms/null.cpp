@@ -6,7 +6,7 @@
 
 namespace zlink::engine {
 
-bool null_mechanism::next_command(const negotiation& state, std::vector<std::byte>& body)
+bool null_mechanism::next_command(negotiation& state, std::vector<std::byte>& body)
 {
     if (!admission_.was_asked())
         admission_.ask(state, name());

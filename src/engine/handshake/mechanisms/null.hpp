@@ -22,7 +22,7 @@ public:
 
     std::string_view name() const noexcept override { return "NULL"; }
     bool as_server() const noexcept override { return false; }
-    bool next_command(const negotiation& state, std::vector<std::byte>& body) override;
+    bool next_command(negotiation& state, std::vector<std::byte>& body) override;
     handshake_error process_command(negotiation& state, std::span<const std::byte> body) override;
     mechanism_status status() const noexcept override;
     void on_resumed(std::function<void()> resumed) override;

@@ -34,7 +34,7 @@ std::optional<std::string_view> take_short_text(std::span<const std::byte>& from
 
 // --- client ------------------------------------------------------------------------------------
 
-bool plain_client::next_command(const negotiation& state, std::vector<std::byte>& body)
+bool plain_client::next_command(negotiation& state, std::vector<std::byte>& body)
 {
     switch (step_) {
     case step::send_hello:
@@ -84,7 +84,7 @@ mechanism_status plain_client::status() const noexcept
 
 // --- server ------------------------------------------------------------------------------------
 
-bool plain_server::next_command(const negotiation& state, std::vector<std::byte>& body)
+bool plain_server::next_command(negotiation& state, std::vector<std::byte>& body)
 {
     if (admission_.next_error_command(body))
         return true;
