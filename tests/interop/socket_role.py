@@ -5,6 +5,7 @@ import errno
 import time
 
 import zmq
+import zmq.auth.thread
 import zmq.utils.monitor
 
 import content
@@ -42,6 +43,7 @@ class Role:
         self.socket_.setsockopt(zmq.LINGER, 0)
         options.apply(self.socket_, arguments.option)
         self.monitor_ = None
+        self.handler_ = None
 
     # -- endpoints and options ----------------------------------------------------------------
 
@@ -57,6 +59,15 @@ class Role:
 
     def disconnect(self, endpoint):
         self.socket_.disconnect(endpoint)
+
+    # -- security -----------------------------------------------------------------------------
+
+    def authenticate(self, passwords):
+        """From now on peers need one of these names and passwords, or any key."""
+        self.handler_ = zmq.auth.thread.ThreadAuthenticator(self.context_)
+        self.handler_.start()
+        self.handler_.configure_plain(domain="global", passwords=passwords)
+        self.handler_.configure_curve(domain="global", location=zmq.auth.CURVE_ALLOW_ANY)
 
     # -- monitor ------------------------------------------------------------------------------
 
@@ -212,6 +223,8 @@ class Role:
         start = time.monotonic()
         if self.monitor_ is not None:
             self.monitor_.close()
+        if self.handler_:
+            self.handler_.stop()
         self.socket_.close(linger=linger_ms)
         self.context_.term()
         return int((time.monotonic() - start) * 1000)

@@ -131,7 +131,6 @@ def test_signature_is_sent_unprompted(bench, binds):
     assert raw.recv(10) == zmtp.SIGNATURE
 
 
-@pytest.mark.later
 @pytest.mark.parametrize("options, mechanism", [
     ({"PLAIN_SERVER": 1}, b"PLAIN"),
     ({"PLAIN_USERNAME": b"admin", "PLAIN_PASSWORD": b"secret"}, b"PLAIN"),

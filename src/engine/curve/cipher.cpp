@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/curve/cipher.hpp"
 
+#include "engine/codec/zmtp3.hpp"
 #include "engine/curve/counter.hpp"
 
 #include <algorithm>
@@ -28,6 +29,22 @@ static_assert(text_offset == crypto_onetimeauth_poly1305_KEYBYTES);
 constexpr std::size_t first_block_body_bytes = block_bytes - body_offset;
 // Bodies up to here are sealed in one call, for which they are copied.
 constexpr std::size_t copied_bytes = 512;
+
+// The flags inside, which are not those of a frame.
+constexpr unsigned char inner_more = 1;
+constexpr unsigned char inner_command = 2;
+
+unsigned char inner_flags(std::uint8_t flags) noexcept
+{
+    return static_cast<unsigned char>((flags & zmtp3::flag_more ? inner_more : 0) |
+                                      (flags & zmtp3::flag_command ? inner_command : 0));
+}
+
+std::uint8_t frame_flags(unsigned char inner) noexcept
+{
+    return static_cast<std::uint8_t>((inner & inner_more ? zmtp3::flag_more : 0) |
+                                     (inner & inner_command ? zmtp3::flag_command : 0));
+}
 
 unsigned char* raw(std::byte* bytes) noexcept
 {
@@ -78,7 +95,7 @@ bool cipher::seal(std::uint8_t flags, std::span<const std::byte> body,
     unsigned char* const at = raw(out.data());
     const unsigned char* const key = raw(keys_->sending.data());
     std::memset(at, 0, text_offset);
-    at[text_offset] = flags;
+    at[text_offset] = inner_flags(flags);
     if (body.size() <= copied_bytes) {
         if (!body.empty()) // memcpy must not see null
             std::memcpy(at + body_offset, body.data(), body.size());
@@ -131,8 +148,9 @@ frame_cipher::opened cipher::open(std::uint8_t, std::span<std::byte> body) noexc
     base::wipe(first_block, sizeof first_block);
     if (!authentic)
         return {.fault = cipher_fault::not_authentic};
-    return {
-        .fault = cipher_fault::none, .flags = at[text_offset], .body = body.subspan(body_offset)};
+    return {.fault = cipher_fault::none,
+            .flags = frame_flags(at[text_offset]),
+            .body = body.subspan(body_offset)};
 }
 
 } // namespace zlink::engine::curve

@@ -358,6 +358,21 @@ TEST(curve_cipher, seals_as_any_other)
     EXPECT_EQ(both.at_client->outer_flags(5), 0);
 }
 
+TEST(curve_cipher, marks_a_command_as_the_protocol_says)
+{
+    ciphers both;
+    auto frame = sealed(*both.at_client, zmtp3::flag_command, "\4PING");
+    const curve::nonce nonce = curve::counted_nonce("CurveZMQMESSAGEC", 3);
+    std::array<std::byte, curve::key_bytes> key{};
+    std::array<std::byte, curve::key_bytes> short_term{};
+    std::ranges::generate(short_term, [next = 0]() mutable { return std::byte(next++); });
+    ASSERT_TRUE(curve::share(key, key_of(server_short_term_public), short_term));
+    std::vector<std::byte> text(frame.size() - 32);
+    ASSERT_TRUE(curve::open(text, std::span(frame).subspan(16), nonce, key));
+    EXPECT_EQ(text[0], std::byte{2});
+    EXPECT_EQ(both.at_server->open(0, frame).flags, zmtp3::flag_command);
+}
+
 TEST(curve_cipher, opens_bodies_of_all_sizes_in_place)
 {
     ciphers both;

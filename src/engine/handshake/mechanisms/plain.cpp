@@ -11,6 +11,9 @@
 namespace zlink::engine {
 namespace {
 
+// What servers of libzmq 4.3 send for ERROR: a length and an E that have become one character.
+constexpr std::string_view misspelt_error = "^RROR";
+
 void append_short_text(std::vector<std::byte>& out, std::string_view text)
 {
     out.push_back(static_cast<std::byte>(text.size()));
@@ -57,6 +60,8 @@ bool plain_client::next_command(negotiation& state, std::vector<std::byte>& body
 
 handshake_error plain_client::process_command(negotiation& state, std::span<const std::byte> body)
 {
+    if (as_text(body).starts_with(misspelt_error))
+        return read_error_command(body.subspan(misspelt_error.size()), state.peer_reason);
     const auto command = parse_command(body);
     if (!command)
         return handshake_error::malformed_command;

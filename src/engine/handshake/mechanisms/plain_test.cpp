@@ -121,6 +121,14 @@ TEST(plain_mechanism, a_client_understands_why_it_was_refused)
     EXPECT_EQ(test.state.peer_reason, "400");
 }
 
+TEST(plain_mechanism, a_client_understands_the_error_command_of_libzmq)
+{
+    side test = client();
+    test.send();
+    EXPECT_EQ(test.receive("5e52524f5203343030"), handshake_error::refused_by_peer);
+    EXPECT_EQ(test.state.peer_reason, "400");
+}
+
 TEST(plain_mechanism, commands_have_to_come_in_their_order)
 {
     for (const auto body : {welcome, initiate, ready}) {
