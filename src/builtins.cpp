@@ -83,14 +83,14 @@ std::unique_ptr<engine::mechanism> make_curve(const core::socket_options& option
 }
 #endif
 
-constexpr std::array mechanisms
-{
-    core::mechanism_row{ZMQ_NULL, null_authenticates, make_null},
-        core::mechanism_row{ZMQ_PLAIN, plain_authenticates, make_plain},
+constexpr core::mechanism_row null_row{ZMQ_NULL, null_authenticates, make_null};
+constexpr core::mechanism_row plain_row{ZMQ_PLAIN, plain_authenticates, make_plain};
 #if ZLINK_HAS_CURVE
-        core::mechanism_row{ZMQ_CURVE, curve_authenticates, make_curve},
+constexpr core::mechanism_row curve_row{ZMQ_CURVE, curve_authenticates, make_curve};
+constexpr std::array mechanisms{null_row, plain_row, curve_row};
+#else
+constexpr std::array mechanisms{null_row, plain_row};
 #endif
-};
 
 } // namespace
 

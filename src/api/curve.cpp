@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 #include <zmq.h>
 
 #if ZLINK_HAS_CURVE
+#include "base/memory/secret.hpp"
 #include "engine/curve/box.hpp"
 #include "engine/z85.hpp"
 
@@ -13,12 +17,11 @@ namespace {
 
 namespace curve = engine::curve;
 
-constexpr std::size_t key_digits = 40;
+using engine::z85::key_digits;
 
 void write_key(char* text, const std::byte* bytes)
 {
     engine::z85::encode(text, reinterpret_cast<const std::uint8_t*>(bytes), curve::key_bytes);
-    text[key_digits] = '\0';
 }
 
 int failed(int error)
@@ -44,16 +47,17 @@ int make_pair(char* public_text, char* secret_text)
 
 int make_public(char* public_text, const char* secret_text)
 {
-    std::array<std::byte, curve::key_bytes> secret{};
-    if (!public_text || !secret_text || std::strlen(secret_text) != key_digits ||
-        !engine::z85::decode(reinterpret_cast<std::uint8_t*>(secret.data()),
-                             {secret_text, key_digits}))
+    if (!public_text || !secret_text || std::strlen(secret_text) != key_digits)
         return failed(EINVAL);
     if (!curve::is_available())
         return failed(ENOTSUP);
-    write_key(public_text, curve::public_key_of(secret).data());
+    std::array<std::byte, curve::key_bytes> secret{};
+    const bool is_key = engine::z85::decode(reinterpret_cast<std::uint8_t*>(secret.data()),
+                                            {secret_text, key_digits});
+    if (is_key)
+        write_key(public_text, curve::public_key_of(secret).data());
     base::wipe(secret.data(), secret.size());
-    return 0;
+    return is_key ? 0 : failed(EINVAL);
 }
 
 } // namespace

@@ -15,7 +15,6 @@ char* zmq_z85_encode(char* dest, const uint8_t* data, size_t size)
         return nullptr;
     }
     z85::encode(dest, data, size);
-    dest[size / z85::group_bytes * z85::group_digits] = '\0';
     return dest;
 }
 

@@ -75,6 +75,7 @@ void encode(char* out, const std::uint8_t* bytes, std::size_t size) noexcept
 {
     for (std::size_t group = 0; group < size / group_bytes; ++group)
         encode_group(out + group * group_digits, bytes + group * group_bytes);
+    out[size / group_bytes * group_digits] = '\0';
 }
 
 bool decode(std::uint8_t* out, std::string_view text) noexcept

@@ -13,7 +13,10 @@ namespace zlink::engine::z85 {
 inline constexpr std::size_t group_bytes = 4;
 inline constexpr std::size_t group_digits = 5;
 
-/// Writes the text of `size` bytes, a multiple of 4, to `out`, without a NUL.
+/// Characters of a CURVE key, which has 32 bytes.
+inline constexpr std::size_t key_digits = 40;
+
+/// Writes the text of `size` bytes, a multiple of 4, and a NUL to `out`.
 void encode(char* out, const std::uint8_t* bytes, std::size_t size) noexcept;
 
 /// Writes the bytes of a text, whose length is a multiple of 5, to `out`. False if it is no text of

@@ -24,6 +24,9 @@ MECHANISMS = {
                "ZAP_DOMAIN": b"global"}, CURVE_CLIENT),
 }
 TIMEOUT_MS = 30_000
+ALL_CONTENTS = pytest.mark.parametrize(
+    "make_spec", [lambda tag: content.series(tag, 500), content.shapes, content.sizes],
+    ids=["series", "shapes", "sizes"])
 
 
 @pytest.fixture(params=list(MECHANISMS))
@@ -38,8 +41,7 @@ def bind_server(link, kind, options):
     return server
 
 
-@pytest.mark.parametrize("make_spec", [lambda tag: content.series(tag, 500), content.shapes,
-                                       content.sizes], ids=["series", "shapes", "sizes"])
+@ALL_CONTENTS
 def test_pipeline(link, mechanism, make_spec):
     pull = bind_server(link, "PULL", mechanism[0])
     push = link.connect("PUSH", **mechanism[1])
@@ -49,8 +51,7 @@ def test_pipeline(link, mechanism, make_spec):
     pull.result()
 
 
-@pytest.mark.parametrize("make_spec", [lambda tag: content.series(tag, 500), content.shapes,
-                                       content.sizes], ids=["series", "shapes", "sizes"])
+@ALL_CONTENTS
 def test_round_trips(link, mechanism, make_spec):
     router = bind_server(link, "ROUTER", mechanism[0])
     dealer = link.connect("DEALER", **mechanism[1])

@@ -32,15 +32,15 @@ public:
     const transport_row& transport() const noexcept { return transport_; }
     transport::connect_endpoint& endpoint() const noexcept { return *endpoint_; }
 
-    /// `connected` is called with each connection made; then nothing more happens until retry(),
-    /// or unreached(), as only its upgrades may lead to the peer.
+    /// `connected` is called with each connection made; then nothing more happens until retry(), or
+    /// until unreached() where the upgrades of the connection have not led to the peer.
     /// With null: there is none, and no other try will be made. The last ZMQ_EVENT_CLOSED is told
     /// after that, by stop(): who hears it may connect again.
     void start(connected_handler connected, event_handler happened);
     /// The connection has come as far as its traffic: the reconnect interval starts anew.
     void succeeded();
-    /// It does not, for this reason, and its descriptor was closed: retries, or calls `connected`
-    /// with null, as if it had not been made.
+    /// The connection does not lead to the peer, for this reason, and its descriptor was closed:
+    /// retries, or calls `connected` with null, as if it had not been made.
     void unreached(const transport::error_code& error, int descriptor);
     /// Do the options want another try after a connection was lost, or could not be used?
     bool retries_after_loss(bool handshake_failed) const noexcept;

@@ -104,9 +104,9 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     return near;
 }
 
-std::shared_ptr<pipe_end> inproc_registry::ask(const std::string& name,
-                                               std::shared_ptr<channel_pair> channels,
-                                               std::shared_ptr<pipe_peer> asking)
+std::shared_ptr<pipe_end>
+inproc_registry::connect_to_handler(const std::string& name, std::shared_ptr<channel_pair> channels,
+                                    std::shared_ptr<pipe_peer> asking)
 {
     std::lock_guard lock(mutex_);
     const auto at = bound_.find(name);

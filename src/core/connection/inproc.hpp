@@ -36,11 +36,12 @@ public:
     /// The connecting socket's end of a new pipe; if nobody has bound the name yet the other end
     /// waits for it.
     std::shared_ptr<pipe_end> connect(const std::string& name, const party& connector);
-    /// The binder's end of a new pipe without limits to a handler of ZAP; what is written to it
-    /// goes to `asking`, which is no socket. Null if the name is not bound, or by a socket of a
-    /// type that cannot be one.
-    std::shared_ptr<pipe_end> ask(const std::string& name, std::shared_ptr<channel_pair> channels,
-                                  std::shared_ptr<pipe_peer> asking);
+    /// Connects `asking`, which is no socket, to the handler of ZAP that has bound the name.
+    /// Returns the handler's end of a new pipe over `channels`, which has no high-water marks; null
+    /// if nobody has bound the name, or a socket of a type that cannot be a handler.
+    std::shared_ptr<pipe_end> connect_to_handler(const std::string& name,
+                                                 std::shared_ptr<channel_pair> channels,
+                                                 std::shared_ptr<pipe_peer> asking);
     /// Closes the connecting socket's end of a pipe. If its name was not bound yet and messages
     /// were sent to it, the other end goes on waiting with them: who binds the name gets them.
     void close(pipe_end& connector, int linger_ms);

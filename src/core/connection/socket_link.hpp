@@ -40,7 +40,7 @@ struct socket_link {
     std::shared_ptr<fan_out_budget> pace;               ///< not null
     event_sink events;                         ///< where to tell what happens to connections
     std::span<const mechanism_row> mechanisms; ///< that there are; not empty
-    inproc_registry* inproc = nullptr;         ///< of the context, where handlers of ZAP are bound
+    inproc_registry* inproc = nullptr;         ///< of the context; handlers of ZAP are bound there
     /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket
     /// looks for them when this has changed.
     std::atomic<std::uint32_t> endpoints_left{0};

@@ -27,8 +27,8 @@ void zap_conversation::ask(const engine::credentials& presented,
     const auto channels = std::make_shared<channel_pair>();
     end_ = make_pipe_end(channels, true, nullptr);
     end_->set_limits(0, 0);
-    const auto handler_end =
-        link_->inproc->ask(std::string(zap::handler_name), channels, shared_from_this());
+    const auto handler_end = link_->inproc->connect_to_handler(std::string(zap::handler_name),
+                                                               channels, shared_from_this());
     if (!handler_end) {
         end_.reset();
         return decide(how_ == authentication::if_handled

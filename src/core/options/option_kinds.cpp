@@ -294,8 +294,7 @@ template struct client_text<base::secret>;
 namespace {
 
 using key = security_options::key;
-
-constexpr std::size_t key_digits = 40;
+using engine::z85::key_digits;
 
 bool read_key(key& out, const void* value, std::size_t bytes)
 {
@@ -343,9 +342,8 @@ int curve_key<Key>::get(const socket_options& options, void* value, std::size_t*
     if (*bytes == kept.size()) {
         std::memcpy(value, kept.data(), kept.size());
     } else if (*bytes == key_digits + 1) {
-        auto* const text = static_cast<char*>(value);
-        engine::z85::encode(text, reinterpret_cast<const std::uint8_t*>(kept.data()), kept.size());
-        text[key_digits] = '\0';
+        engine::z85::encode(static_cast<char*>(value),
+                            reinterpret_cast<const std::uint8_t*>(kept.data()), kept.size());
     } else {
         error = EINVAL;
     }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/memory/secret.hpp"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -24,8 +21,6 @@ inline constexpr std::size_t mac_bytes = 16;
 
 using public_key = std::array<std::byte, key_bytes>;
 using nonce = std::array<std::byte, nonce_bytes>;
-/// A secret key, or one that two sides share.
-using secret_key = base::secret_object<std::array<std::byte, key_bytes>>;
 
 /// Is libsodium usable? It is made ready by the first call.
 bool is_available() noexcept;

@@ -64,11 +64,6 @@ constexpr std::string_view ready_prefix = "CurveZMQREADY---";
 
 using key = std::array<std::byte, key_bytes>;
 
-std::span<const std::byte> piece(std::span<const std::byte> body, std::size_t at, std::size_t bytes)
-{
-    return body.subspan(at, bytes);
-}
-
 curve::public_key key_at(std::span<const std::byte> body, std::size_t at) noexcept
 {
     curve::public_key result{};
@@ -243,7 +238,7 @@ std::shared_ptr<frame_cipher> curve_client::make_cipher()
 
 curve_server::curve_server(const base::secret& secret, std::shared_ptr<authenticator> asked,
                            curve::random_source random, clock::time_point (*now)())
-    : random_(std::move(random)), now_(now), admission_(std::move(asked))
+    : asking_mechanism(std::move(asked)), random_(std::move(random)), now_(now)
 {
     load(secrets_->long_term, secret);
     if (!curve::is_available())
@@ -333,7 +328,7 @@ handshake_error curve_server::process_initiate(negotiation& state, std::span<con
     if (body.size() < initiate::least_bytes)
         return handshake_error::malformed_initiate;
     secrets& keys = *secrets_;
-    const auto cookie = piece(body, initiate::cookie_at, cookie_bytes);
+    const auto cookie = body.subspan(initiate::cookie_at, cookie_bytes);
     const auto cookie_nonce = curve::random_nonce(cookie_prefix, cookie.subspan<0, random_bytes>());
     if (now_() - cookie_made_ > cookie_lifetime ||
         !curve::open(keys.opened_cookie, cookie.subspan(random_bytes), cookie_nonce, keys.cookie) ||
@@ -352,7 +347,7 @@ handshake_error curve_server::process_initiate(negotiation& state, std::span<con
         curve::random_nonce(vouch_prefix, opened.subspan<key_bytes, random_bytes>());
     std::array<std::byte, 2 * key_bytes> vouch{};
     if (!curve::share(keys.vouch, client, keys.short_term) ||
-        !curve::open(vouch, piece(opened, key_bytes + random_bytes, vouch_bytes), vouch_nonce,
+        !curve::open(vouch, opened.subspan(key_bytes + random_bytes, vouch_bytes), vouch_nonce,
                      keys.vouch))
         return handshake_error::not_authentic;
     if (!curve::are_same(std::span(vouch).first<key_bytes>(), client_short_term_))
@@ -376,21 +371,9 @@ void curve_server::append_ready(const negotiation& state, std::vector<std::byte>
     append_box(body, metadata, curve::counted_nonce(ready_prefix, sent_), secrets_->conversation);
 }
 
-mechanism_status curve_server::status() const noexcept
-{
-    if (admission_.is_waiting())
-        return mechanism_status::waiting;
-    return step_ == step::ready ? mechanism_status::ready : mechanism_status::handshaking;
-}
-
-void curve_server::on_resumed(std::function<void()> resumed)
-{
-    admission_.on_answered(std::move(resumed));
-}
-
 handshake_error curve_server::error() const noexcept
 {
-    return error_ != handshake_error::none ? error_ : admission_.refusal();
+    return error_ != handshake_error::none ? error_ : asking_mechanism::error();
 }
 
 std::shared_ptr<frame_cipher> curve_server::make_cipher()

@@ -3,8 +3,7 @@
 
 #include "base/memory/secret.hpp"
 #include "engine/curve/box.hpp"
-#include "engine/handshake/authenticator.hpp"
-#include "engine/handshake/mechanism.hpp"
+#include "engine/handshake/mechanisms/asking_mechanism.hpp"
 
 #include <chrono>
 #include <cstdint>
@@ -62,7 +61,7 @@ private:
 
 /// The CURVE mechanism of the side whose public key others know. Who they are is told to the
 /// authenticator, if there is one, by their public key.
-class curve_server final : public mechanism {
+class curve_server final : public asking_mechanism {
 public:
     using clock = std::chrono::steady_clock;
     /// A client has to show its cookie within this time (RFC 26).
@@ -78,8 +77,6 @@ public:
     bool as_server() const noexcept override { return true; }
     bool next_command(negotiation& state, std::vector<std::byte>& body) override;
     handshake_error process_command(negotiation& state, std::span<const std::byte> body) override;
-    mechanism_status status() const noexcept override;
-    void on_resumed(std::function<void()> resumed) override;
     handshake_error error() const noexcept override;
     std::shared_ptr<frame_cipher> make_cipher() override;
 
@@ -98,6 +95,7 @@ private:
         std::array<std::byte, 2 * curve::key_bytes> opened_cookie;
     };
 
+    bool is_ready() const noexcept override { return step_ == step::ready; }
     handshake_error process_hello(std::span<const std::byte> body);
     bool append_welcome(std::vector<std::byte>& body);
     handshake_error process_initiate(negotiation& state, std::span<const std::byte> body);
@@ -105,7 +103,6 @@ private:
 
     const curve::random_source random_;
     clock::time_point (*const now_)();
-    admission admission_;
     base::secret_object<secrets> secrets_;
     curve::public_key client_short_term_{}; ///< C'
     clock::time_point cookie_made_{};

@@ -37,16 +37,4 @@ handshake_error null_mechanism::process_command(negotiation& state, std::span<co
     return accept_remote_metadata(command->data, state.local, state.remote);
 }
 
-mechanism_status null_mechanism::status() const noexcept
-{
-    if (admission_.is_waiting())
-        return mechanism_status::waiting;
-    return ready_sent_ && ready_received_ ? mechanism_status::ready : mechanism_status::handshaking;
-}
-
-void null_mechanism::on_resumed(std::function<void()> resumed)
-{
-    admission_.on_answered(std::move(resumed));
-}
-
 } // namespace zlink::engine

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/handshake/authenticator.hpp"
-#include "engine/handshake/mechanism.hpp"
+#include "engine/handshake/mechanisms/asking_mechanism.hpp"
 
 #include <memory>
 
@@ -13,23 +12,21 @@ namespace zlink::engine {
 /// it has one, admits the peer; without waiting for the other's.
 ///
 /// Thread safety, errors and lifetime: see `mechanism`.
-class null_mechanism final : public mechanism {
+class null_mechanism final : public asking_mechanism {
 public:
     /// Null: every peer is admitted.
     explicit null_mechanism(std::shared_ptr<authenticator> asked = nullptr)
-        : admission_(std::move(asked))
+        : asking_mechanism(std::move(asked))
     {}
 
     std::string_view name() const noexcept override { return "NULL"; }
     bool as_server() const noexcept override { return false; }
     bool next_command(negotiation& state, std::vector<std::byte>& body) override;
     handshake_error process_command(negotiation& state, std::span<const std::byte> body) override;
-    mechanism_status status() const noexcept override;
-    void on_resumed(std::function<void()> resumed) override;
-    handshake_error error() const noexcept override { return admission_.refusal(); }
 
 private:
-    admission admission_;
+    bool is_ready() const noexcept override { return ready_sent_ && ready_received_; }
+
     bool ready_sent_ = false;
     bool ready_received_ = false;
 };

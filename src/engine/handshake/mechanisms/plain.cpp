@@ -140,16 +140,4 @@ handshake_error plain_server::process_hello(const negotiation& state,
     return handshake_error::none;
 }
 
-mechanism_status plain_server::status() const noexcept
-{
-    if (admission_.is_waiting())
-        return mechanism_status::waiting;
-    return step_ == step::ready ? mechanism_status::ready : mechanism_status::handshaking;
-}
-
-void plain_server::on_resumed(std::function<void()> resumed)
-{
-    admission_.on_answered(std::move(resumed));
-}
-
 } // namespace zlink::engine

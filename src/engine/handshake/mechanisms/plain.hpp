@@ -2,8 +2,7 @@
 #pragma once
 
 #include "base/memory/secret.hpp"
-#include "engine/handshake/authenticator.hpp"
-#include "engine/handshake/mechanism.hpp"
+#include "engine/handshake/mechanisms/asking_mechanism.hpp"
 
 #include <memory>
 #include <string>
@@ -36,24 +35,22 @@ private:
 };
 
 /// The PLAIN mechanism of the side that has the name and the password examined.
-class plain_server final : public mechanism {
+class plain_server final : public asking_mechanism {
 public:
-    explicit plain_server(std::shared_ptr<authenticator> asked) : admission_(std::move(asked)) {}
+    explicit plain_server(std::shared_ptr<authenticator> asked) : asking_mechanism(std::move(asked))
+    {}
 
     std::string_view name() const noexcept override { return "PLAIN"; }
     bool as_server() const noexcept override { return true; }
     bool next_command(negotiation& state, std::vector<std::byte>& body) override;
     handshake_error process_command(negotiation& state, std::span<const std::byte> body) override;
-    mechanism_status status() const noexcept override;
-    void on_resumed(std::function<void()> resumed) override;
-    handshake_error error() const noexcept override { return admission_.refusal(); }
 
 private:
     enum class step : std::uint8_t { await_hello, send_welcome, await_initiate, send_ready, ready };
 
+    bool is_ready() const noexcept override { return step_ == step::ready; }
     handshake_error process_hello(const negotiation& state, std::span<const std::byte> data);
 
-    admission admission_;
     step step_ = step::await_hello;
 };
 
