@@ -66,8 +66,11 @@ double expected_ns(const cell& what)
     if (is_round_trip(what)) {
         return (local ? 20'000.0 : 60'000.0) + 2.0 * size * (local ? 0.3 : 0.75);
     }
-    return pattern_factor(what.pattern) * crowd_factor(what) * 1'000.0 +
-           size * (local ? 0.3 : 0.75);
+    const bool is_sealed = what.mechanism == mechanism::curve;
+    return pattern_factor(what.pattern) * crowd_factor(what) * (is_sealed ? 2'500.0 : 1'000.0) +
+           size * (local       ? 0.3
+                   : is_sealed ? 2.5
+                               : 0.75);
 }
 
 } // namespace
@@ -118,6 +121,13 @@ const std::map<std::string, api>& api_names()
     return names;
 }
 
+const std::map<std::string, mechanism>& mechanism_names()
+{
+    static const std::map<std::string, mechanism> names{{"null", mechanism::null},
+                                                        {"curve", mechanism::curve}};
+    return names;
+}
+
 const std::map<std::string, dimension>& dimension_names()
 {
     static const std::map<std::string, dimension> names{
@@ -146,6 +156,11 @@ std::string_view name(mode value)
 std::string_view name(api value)
 {
     return name_in(api_names(), value);
+}
+
+std::string_view name(mechanism value)
+{
+    return name_in(mechanism_names(), value);
 }
 
 std::string_view name(dimension value)
@@ -204,6 +219,9 @@ std::string label(const cell& what)
     if (what.api != api::buffer) {
         text += fmt::format(", {}", name(what.api));
     }
+    if (what.mechanism != mechanism::null) {
+        text += fmt::format(", {}", name(what.mechanism));
+    }
     return text;
 }
 
@@ -222,6 +240,10 @@ int party_count(const cell& what)
 
 bool exists(const cell& what)
 {
+    if (what.mechanism != mechanism::null &&
+        (what.transport == transport::inproc || what.pattern == pattern::stream)) {
+        return false;
+    }
     if (!has_many_connections(what.pattern)) {
         return what.mode != mode::loaded &&
                (what.pattern != pattern::stream || what.transport == transport::tcp);

@@ -42,6 +42,9 @@ enum class mode {
     loaded, ///< latency while messages are sent at a fixed rate, whatever becomes of them
 };
 
+/// What secures the connections. PLAIN is not there: its frames are those of NULL.
+enum class mechanism { null, curve };
+
 /// Which calls carry a message.
 enum class api {
     buffer, ///< zmq_send and zmq_recv on buffers allocated beforehand
@@ -69,6 +72,7 @@ struct cell {
     std::vector<int> extents;    ///< one for each of dimensions_of(pattern)
     int io_threads = 1;          ///< of each context
     bench::api api = api::buffer;
+    bench::mechanism mechanism = mechanism::null;
 };
 
 /// The body starts with a 64-bit sequence number, so it cannot be smaller than that.
@@ -82,12 +86,14 @@ const std::map<std::string, pattern>& pattern_names();
 const std::map<std::string, transport>& transport_names();
 const std::map<std::string, mode>& mode_names();
 const std::map<std::string, api>& api_names();
+const std::map<std::string, mechanism>& mechanism_names();
 const std::map<std::string, dimension>& dimension_names();
 
 std::string_view name(pattern value);
 std::string_view name(transport value);
 std::string_view name(mode value);
 std::string_view name(api value);
+std::string_view name(mechanism value);
 std::string_view name(dimension value);
 
 /// True if the cells of this pattern have more than one connection.
@@ -105,8 +111,8 @@ std::string label(const cell& what);
 /// Sockets on the side that is many: those that receive from one, send to one, or use a broker.
 int party_count(const cell& what);
 
-/// False if there is no such thing: STREAM is for tcp, a load needs many connections, and only a
-/// broker of these has round trips.
+/// False if there is no such thing: STREAM is for tcp, within the process and for STREAM there is
+/// no mechanism, a load needs many connections, and only a broker of these has round trips.
 bool exists(const cell& what);
 
 /// True if the messages of a cell with many connections carry the time they are counted from.

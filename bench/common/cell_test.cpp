@@ -21,6 +21,8 @@ TEST(cell, names_its_extents_and_what_is_not_the_default)
     what.io_threads = 2;
     what.api = api::msg;
     EXPECT_EQ(label(what), "broker 4x2x100, 2 I/O threads, msg");
+    what.mechanism = mechanism::curve;
+    EXPECT_EQ(label(what), "broker 4x2x100, 2 I/O threads, msg, curve");
     EXPECT_EQ(label(cell{}), "pair");
 }
 
@@ -60,6 +62,18 @@ TEST(cell, exists_in_the_modes_that_say_something)
     EXPECT_FALSE(exists_as(pattern::to_many_push, mode::latency));
     EXPECT_TRUE(exists_as(pattern::broker, mode::latency));
     EXPECT_FALSE(exists_as(pattern::connections, mode::loaded));
+}
+
+TEST(cell, has_curve_where_there_are_connections_of_zmtp)
+{
+    cell what;
+    what.mechanism = mechanism::curve;
+    EXPECT_TRUE(exists(what));
+    what.pattern = pattern::stream;
+    EXPECT_FALSE(exists(what));
+    what.pattern = pattern::pair;
+    what.transport = transport::inproc;
+    EXPECT_FALSE(exists(what));
 }
 
 TEST(cell, has_a_count_that_is_enough_for_the_slowest)

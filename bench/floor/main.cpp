@@ -8,9 +8,11 @@
 // share nothing but the socket can be faster. Behind the table stands what it takes to bring one
 // cache line from one processor to another, which bounds all that passes between threads, and what
 // the instruction takes by which Linux copies to and from sockets on x86, for the best and the
-// worst place of the buffer.
+// worst place of the buffer. A second table tells what libsodium takes to seal and open messages,
+// which bounds what CURVE carries.
 #include "common/cell.hpp"
 #include "common/cpu_time.hpp"
+#include "floor/sealing.hpp"
 
 #include <CLI/CLI.hpp>
 #include <arpa/inet.h>
@@ -29,6 +31,7 @@
 #include <exception>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -317,6 +320,26 @@ double string_move_us(std::size_t above, std::size_t bytes)
 }
 #endif
 
+void report_sealing(const settings& chosen)
+{
+    bool first = true;
+    for (const std::size_t bytes : chosen.sizes_bytes) {
+        const auto seal = [bytes] { return time_sealing(bytes); };
+        const auto by_time = [](const auto& times) { return times->seal_ns; };
+        const std::optional<sealing_times> times =
+            seal() ? median(chosen.runs, seal, by_time) : std::nullopt;
+        if (!times) {
+            return;
+        }
+        if (std::exchange(first, false)) {
+            fmt::print("\n| libsodium alone | seal us | open us | messages/s, a thread each |\n"
+                       "|---:|---:|---:|---:|\n");
+        }
+        fmt::print("| {} | {:.2f} | {:.2f} | {:.0f} |\n", bytes, times->seal_ns / 1e3,
+                   times->open_ns / 1e3, 1e9 / std::max(times->seal_ns, times->open_ns));
+    }
+}
+
 void report(const settings& chosen)
 {
     fmt::print("| transport | bytes | messages/s | CPU per message (us) | round trips/s | one way: "
@@ -339,6 +362,7 @@ void report(const settings& chosen)
             std::fflush(stdout);
         }
     }
+    report_sealing(chosen);
     fmt::print("\nA cache line from one processor to another: {:.0f} ns\n",
                median(chosen.runs, handover_ns));
 #ifdef __x86_64__

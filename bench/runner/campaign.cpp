@@ -144,7 +144,8 @@ std::vector<std::string> arguments_for(const cell& what)
                                        fmt::format("--mode={}", name(what.mode)),
                                        fmt::format("--size={}", what.size_bytes),
                                        fmt::format("--io-threads={}", what.io_threads),
-                                       fmt::format("--api={}", name(what.api))};
+                                       fmt::format("--api={}", name(what.api)),
+                                       fmt::format("--mechanism={}", name(what.mechanism))};
     for (const dimension each : dimensions_of(what.pattern)) {
         arguments.push_back(fmt::format("--{}={}", name(each), extent(what, each)));
     }
@@ -155,7 +156,8 @@ bool same_but_for_mode(const cell& left, const cell& right)
 {
     return left.pattern == right.pattern && left.transport == right.transport &&
            left.size_bytes == right.size_bytes && left.extents == right.extents &&
-           left.io_threads == right.io_threads && left.api == right.api;
+           left.io_threads == right.io_threads && left.api == right.api &&
+           left.mechanism == right.mechanism;
 }
 
 /// The rate of a cell in loaded mode: a share of the highest one of the library that the subject is

@@ -35,6 +35,7 @@ const std::vector<std::string>& csv_fields()
                                                  "contexts",
                                                  "processes",
                                                  "api",
+                                                 "mechanism",
                                                  "elapsed_s",
                                                  "messages_per_s",
                                                  "mb_per_s",
@@ -106,7 +107,8 @@ json_object json_cell(const cell& what)
         .add("mode", name(what.mode))
         .add("size_bytes", std::uint64_t{what.size_bytes})
         .add("io_threads", what.io_threads)
-        .add("api", name(what.api));
+        .add("api", name(what.api))
+        .add("mechanism", name(what.mechanism));
     for (const dimension each : dimensions_of(what.pattern)) {
         object.add(name(each), extent(what, each));
     }

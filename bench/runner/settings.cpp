@@ -21,6 +21,7 @@ struct selection {
     std::vector<mode> modes;
     std::vector<int> io_threads;
     std::vector<api> apis;
+    std::vector<mechanism> mechanisms;
     std::map<dimension, std::vector<int>> extents;
     bool quick = false;
     bool many = false; ///< patterns with many connections unless they are listed
@@ -86,6 +87,7 @@ void fill_in(selection& chosen)
 {
     default_to(chosen.io_threads, {1});
     default_to(chosen.apis, {api::buffer});
+    default_to(chosen.mechanisms, {mechanism::null});
     const bool many = chosen.many || std::any_of(chosen.patterns.begin(), chosen.patterns.end(),
                                                  has_many_connections);
     if (many) {
@@ -159,6 +161,7 @@ std::vector<cell> cells_of(const selection& chosen)
         vary(own, &cell::size_bytes, chosen.sizes_bytes);
         vary(own, &cell::io_threads, chosen.io_threads);
         vary(own, &cell::api, chosen.apis);
+        vary(own, &cell::mechanism, chosen.mechanisms);
         vary(own, &cell::mode, chosen.modes);
         cells.insert(cells.end(), own.begin(), own.end());
     }
@@ -219,6 +222,9 @@ void add_selection_options(CLI::App& app, selection& chosen)
     app.add_option("--api", chosen.apis, "buffer (zmq_send, zmq_recv), msg (zmq_msg_*) (buffer)")
         ->delimiter(',')
         ->transform(names(api_names()));
+    app.add_option("--mechanism", chosen.mechanisms, "Mechanisms: null, curve (null)")
+        ->delimiter(',')
+        ->transform(names(mechanism_names()));
 }
 
 void add_extent_options(CLI::App& app, selection& chosen)

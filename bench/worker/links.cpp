@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/links.hpp"
 
+#include "worker/security.hpp"
+
 #define ZMQ_BUILD_DRAFT_API
 
 #include <fmt/format.h>
@@ -119,9 +121,11 @@ std::deque<socket> open_sockets(const settings& chosen, side mine, const context
         socket& added = sockets.emplace_back(owner, type);
         set_options(added, type, chosen, mine);
         if (sender == plan.sender_binds) {
+            secure_server(added, chosen.what.mechanism);
             added.bind(endpoint_to_bind(chosen, link));
             control.send(added.last_endpoint());
         } else {
+            secure_client(added, chosen.what.mechanism);
             added.connect(control.receive());
         }
     }

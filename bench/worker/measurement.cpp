@@ -36,6 +36,7 @@ json_object describe(const settings& chosen, std::string_view status)
         .add("contexts", chosen.contexts)
         .add("processes", chosen.two_processes ? 2 : 1)
         .add("api", name(chosen.what.api))
+        .add("mechanism", name(chosen.what.mechanism))
         .add("library_version", library_version())
         .add("library_path", library_path());
     return line;

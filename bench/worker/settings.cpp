@@ -28,6 +28,8 @@ void add_cell_options(CLI::App& app, cell& what)
         ->check(CLI::NonNegativeNumber);
     app.add_option("--api", what.api, "buffer (zmq_send, zmq_recv) or msg (zmq_msg_*)")
         ->transform(CLI::CheckedTransformer(api_names()).description(""));
+    app.add_option("--mechanism", what.mechanism, "null or curve")
+        ->transform(CLI::CheckedTransformer(mechanism_names()).description(""));
 }
 
 void add_many_options(CLI::App& app, settings& chosen, std::map<dimension, int>& extents)
@@ -94,8 +96,8 @@ std::string contradiction(const settings& chosen, bool contexts_given)
         return "inproc needs a context shared by both sides: --contexts 1";
     }
     if (!exists(chosen.what)) {
-        return "there is no such cell: stream is for tcp, loaded for many connections, and with "
-               "these latency is for broker";
+        return "there is no such cell: stream is for tcp, curve not for stream nor inproc, loaded "
+               "for many connections, and with these latency is for broker";
     }
     if (has_many_connections(chosen.what.pattern)) {
         return contradiction_of_many(chosen);

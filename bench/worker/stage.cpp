@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/stage.hpp"
 
+#include "worker/security.hpp"
+
 #include "worker/usage.hpp"
 
 #include <fmt/format.h>
@@ -30,6 +32,20 @@ stage::stage(const settings& chosen, run_guard& guard, int sockets)
         checked(zmq_ctx_set(each->handle(), ZMQ_MAX_SOCKETS, sockets + spare_sockets),
                 "zmq_ctx_set(ZMQ_MAX_SOCKETS)");
     }
+}
+
+socket& stage::open_hub(int type)
+{
+    socket& added = open(hub_, type);
+    secure_server(added, chosen_.what.mechanism);
+    return added;
+}
+
+socket& stage::open_party(int type)
+{
+    socket& added = open(parties_ ? *parties_ : hub_, type);
+    secure_client(added, chosen_.what.mechanism);
+    return added;
 }
 
 socket& stage::open(const context& owner, int type)

@@ -29,9 +29,10 @@ public:
 
     const settings& chosen() const { return chosen_; }
 
-    /// Sockets have the high-water marks of the run and live until the stage ends.
-    socket& open_hub(int type) { return open(hub_, type); }
-    socket& open_party(int type) { return open(parties_ ? *parties_ : hub_, type); }
+    /// Sockets have the high-water marks of the run and live until the stage ends. The hub binds,
+    /// parties connect.
+    socket& open_hub(int type);
+    socket& open_party(int type);
 
     /// Binds to an endpoint of its own and tells where to connect to.
     std::string bind(socket& target);
