@@ -29,9 +29,9 @@ install(FILES
 # Relative to the .pc file, so that an installed tree can be moved.
 file(RELATIVE_PATH ZLINK_PC_PREFIX /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" ZLINK_PC_PREFIX "${ZLINK_PC_PREFIX}")
-set(ZLINK_PC_SODIUM "")
-if(ZLINK_HAS_CURVE)
-    set(ZLINK_PC_SODIUM " -lsodium")
-endif()
+set(ZLINK_PC_CRYPTO "")
+foreach(crypto IN LISTS ZLINK_CRYPTO_LIBRARIES)
+    string(APPEND ZLINK_PC_CRYPTO " -l${crypto}")
+endforeach()
 configure_file(cmake/libzmq.pc.in libzmq.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/libzmq.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -110,6 +110,7 @@ missing_packages() {
     if [[ $compiler == no ]] || ! has_header gtest/gtest.h; then echo libgtest-dev; fi
     if [[ $compiler == no ]] || ! has_header benchmark/benchmark.h; then echo libbenchmark-dev; fi
     if [[ $compiler == no ]] || ! has_header sodium.h; then echo libsodium-dev; fi
+    if [[ $compiler == no ]] || ! has_header openssl/evp.h; then echo libssl-dev; fi
     if [[ $compiler == no ]] || ! has_header fmt/core.h; then echo libfmt-dev; fi
     if [[ $compiler == no ]] || ! has_header CLI/CLI.hpp; then echo libcli11-dev; fi
 }

@@ -3,8 +3,10 @@
 
 #include "engine/codec/zmtp3.hpp"
 #include "engine/curve/counter.hpp"
+#include "engine/curve/key_stream.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <sodium.h>
 #include <string_view>
@@ -24,11 +26,10 @@ constexpr std::string_view server_prefix = "CurveZMQMESSAGES";
 
 // A box takes the key of its authenticator from the first 32 bytes of the stream of Salsa20, and
 // its ciphertext begins behind them: at the place where the text begins in a sealed body.
-constexpr std::size_t block_bytes = 64;
 static_assert(text_offset == crypto_onetimeauth_poly1305_KEYBYTES);
-constexpr std::size_t first_block_body_bytes = block_bytes - body_offset;
-// Bodies up to here are sealed in one call, for which they are copied.
-constexpr std::size_t copied_bytes = 512;
+// How much of a body is copied, so that it is sealed along with what comes before it. The rest is
+// sealed from where it is.
+constexpr std::size_t copied_bytes = key_stream::piece_bytes - body_offset;
 
 // The flags inside, which are not those of a frame.
 constexpr unsigned char inner_more = 1;
@@ -92,26 +93,20 @@ bool cipher::seal(std::uint8_t flags, std::span<const std::byte> body,
     ++sent_;
     std::byte counter[counter_bytes];
     put_counter(counter, sent_);
-    unsigned char* const at = raw(out.data());
-    const unsigned char* const key = raw(keys_->sending.data());
+    const key_stream stream(keys_->sending, counter);
+    std::byte* const at = out.data();
+    const auto copied = body.first(std::min(body.size(), copied_bytes));
+    const auto rest = body.subspan(copied.size());
     std::memset(at, 0, text_offset);
-    at[text_offset] = inner_flags(flags);
-    if (body.size() <= copied_bytes) {
-        if (!body.empty()) // memcpy must not see null
-            std::memcpy(at + body_offset, body.data(), body.size());
-        crypto_stream_salsa20_xor(at, at, out.size(), raw(counter), key);
-    } else {
-        std::memcpy(at + body_offset, body.data(), first_block_body_bytes);
-        crypto_stream_salsa20_xor(at, at, block_bytes, raw(counter), key);
-        const auto rest = body.subspan(first_block_body_bytes);
-        crypto_stream_salsa20_xor_ic(at + block_bytes, raw(rest.data()), rest.size(), raw(counter),
-                                     1, key);
-    }
-    unsigned char mac_key[text_offset];
-    std::memcpy(mac_key, at, sizeof mac_key);
-    crypto_onetimeauth_poly1305(at + mac_offset, at + text_offset, out.size() - text_offset,
-                                mac_key);
-    base::wipe(mac_key, sizeof mac_key);
+    at[text_offset] = std::byte(inner_flags(flags));
+    if (!copied.empty()) // memcpy must not see null
+        std::memcpy(at + body_offset, copied.data(), copied.size());
+    stream.apply(at, at, body_offset + copied.size(), 0);
+    if (!rest.empty())
+        stream.apply(at + key_stream::piece_bytes, rest.data(), rest.size(),
+                     key_stream::piece_bytes / key_stream::block_bytes);
+    const mac made = sent_macs_.make(out.subspan(text_offset), out.first<key_bytes>());
+    std::memcpy(at + mac_offset, made.data(), made.size());
     std::memcpy(at, command_name.data(), command_name.size());
     std::memcpy(at + command_name.size(), counter, sizeof counter);
     return true;
@@ -128,28 +123,30 @@ frame_cipher::opened cipher::open(std::uint8_t, std::span<std::byte> body) noexc
     const std::uint64_t counter = get_counter(body.data() + command_name.size());
     if (counter <= received_)
         return {.fault = cipher_fault::out_of_sequence};
-    unsigned char* const at = raw(body.data());
-    const unsigned char* const nonce = at + command_name.size();
-    const unsigned char* const key = raw(keys_->receiving.data());
-    unsigned char first_block[block_bytes];
-    crypto_stream_salsa20(first_block, sizeof first_block, nonce, key);
-    const std::size_t text_bytes = body.size() - text_offset;
-    const bool authentic = crypto_onetimeauth_poly1305_verify(at + mac_offset, at + text_offset,
-                                                              text_bytes, first_block) == 0;
+    std::byte* const at = body.data();
+    const std::span<std::byte> text = body.subspan(text_offset);
+    const key_stream stream(keys_->receiving, at + command_name.size());
+    // What comes before the text in the first piece is not encrypted, and is not to change.
+    std::array<std::byte, key_stream::piece_bytes> first;
+    std::memset(first.data(), 0, text_offset);
+    const std::size_t in_first = std::min(text.size(), first.size() - text_offset);
+    std::memcpy(first.data() + text_offset, text.data(), in_first);
+    stream.apply(first.data(), first.data(), text_offset + in_first, 0);
+    const mac expected =
+        received_macs_.make(text, std::span<const std::byte>(first).first<key_bytes>());
+    const bool authentic = are_same(expected, body.subspan(mac_offset, mac_bytes));
     if (authentic) {
         received_ = counter;
-        const std::size_t in_first_block = std::min(text_bytes, block_bytes - text_offset);
-        for (std::size_t i = 0; i < in_first_block; ++i)
-            at[text_offset + i] ^= first_block[text_offset + i];
-        if (text_bytes > in_first_block)
-            crypto_stream_salsa20_xor_ic(at + block_bytes, at + block_bytes,
-                                         text_bytes - in_first_block, nonce, 1, key);
+        std::memcpy(text.data(), first.data() + text_offset, in_first);
+        if (text.size() > in_first)
+            stream.apply(at + first.size(), at + first.size(), text.size() - in_first,
+                         first.size() / key_stream::block_bytes);
     }
-    base::wipe(first_block, sizeof first_block);
+    base::wipe(first.data(), text_offset);
     if (!authentic)
         return {.fault = cipher_fault::not_authentic};
     return {.fault = cipher_fault::none,
-            .flags = frame_flags(at[text_offset]),
+            .flags = frame_flags(std::to_integer<unsigned char>(at[text_offset])),
             .body = body.subspan(body_offset)};
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/memory/secret.hpp"
 #include "engine/curve/box.hpp"
+#include "engine/curve/mac.hpp"
 #include "engine/wire/frame_cipher.hpp"
 
 #include <cstdint>
@@ -37,6 +38,8 @@ private:
     };
 
     base::secret_object<keys> keys_;
+    mac_maker sent_macs_;
+    mac_maker received_macs_;
     std::uint64_t sent_;
     std::uint64_t received_;
 };
