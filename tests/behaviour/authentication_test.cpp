@@ -2,6 +2,8 @@
 // NULL with a domain and PLAIN: what a handler of ZAP (RFC 27) is asked, and what becomes of its
 // answer on both sides.
 #include "support/listening_post.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unistd.h>
+#include <vector>
 
 namespace zlink::test {
 namespace {
@@ -408,6 +411,40 @@ TEST_P(Authentication, nothing_else_waits_for_a_slow_handler)
     EXPECT_EQ("meanwhile", const_cast<test_socket&>(others.bound).recv());
     answer("200");
     expect_admitted();
+}
+
+TEST_P(ZlinkOnlyAuthentication, a_handler_that_reads_nothing_is_asked_by_a_limited_number_of_peers)
+{
+    constexpr int most_questions = 4096;
+    bind_handler();
+    begin([](test_socket& socket) {
+        null_with_domain(socket);
+        socket.set(ZMQ_HANDSHAKE_IVL, 50);
+    });
+    const std::string address = server_.last_endpoint();
+    // The connections end when the handshake has taken too long; what was asked about them stays.
+    constexpr int at_a_time = 100;
+    int refused = 0;
+    for (int asked = 0; refused == 0 && asked < 3 * most_questions; asked += at_a_time) {
+        std::vector<raw_peer> peers;
+        for (int peer = 0; peer < at_a_time; ++peer) {
+            peers.emplace_back(address);
+            peers.back().send(zmtp::greeting() + zmtp::ready("PUSH"));
+        }
+        for (int ended = 0; ended < at_a_time;) {
+            const told event = at_server_->next();
+            ended += event.event == ZMQ_EVENT_DISCONNECTED;
+            if (event.event == ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) {
+                EXPECT_EQ(300u, event.values.at(0));
+                ++refused;
+            }
+        }
+    }
+    EXPECT_GT(refused, 0);
+    int questions = 0;
+    for (; handler_.try_recv_parts(0ms); answer("200"))
+        ++questions;
+    EXPECT_EQ(most_questions, questions);
 }
 
 TEST_P(Authentication, sockets_can_be_closed_while_a_handler_is_asked)

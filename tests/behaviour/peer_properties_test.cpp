@@ -84,6 +84,15 @@ TEST_F(peer_properties, do_not_stand_for_what_is_known_of_the_connection)
     EXPECT_EQ(get("__fd"), std::to_string(zmq_msg_get(&message_, ZMQ_SRCFD)));
 }
 
+// libzmq hands it on when no handler was asked.
+TEST_F(peer_properties, ZlinkOnly_do_not_tell_who_a_user_is)
+{
+    raw_peer peer(address_);
+    receive_from(peer, {{"Socket-Type", "PUSH"}, {"User-Id", "root"}, {"X-Foo", "bar"}});
+    EXPECT_EQ(get("User-Id"), "(none)");
+    EXPECT_EQ(get("X-Foo"), "bar");
+}
+
 TEST_F(peer_properties, need_not_tell_the_type)
 {
     raw_peer peer(address_);

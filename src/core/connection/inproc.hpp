@@ -5,6 +5,7 @@
 #include "core/options/options.hpp"
 #include "core/pipe/pipe.hpp"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,10 @@ public:
     /// The connecting socket's end of a new pipe; if nobody has bound the name yet the other end
     /// waits for it.
     std::shared_ptr<pipe_end> connect(const std::string& name, const party& connector);
+    /// For a question to the handler of ZAP. Null when as many as are allowed wait to be read by
+    /// it: those of peers that have left are kept too, so that without a limit a handler that is
+    /// slower than peers come would make the process grow. Throws std::bad_alloc.
+    std::shared_ptr<channel_pair> channels_for_question();
     /// Connects `asking`, which is no socket, to the handler of ZAP that has bound the name.
     /// Returns the handler's end of a new pipe over `channels`, which has no high-water marks; null
     /// if nobody has bound the name, or a socket of a type that cannot be a handler.
@@ -45,6 +50,8 @@ public:
     /// Closes the connecting socket's end of a pipe. If its name was not bound yet and messages
     /// were sent to it, the other end goes on waiting with them: who binds the name gets them.
     void close(pipe_end& connector, int linger_ms);
+
+    static constexpr int most_questions = 4096;
 
 private:
     struct binding {
@@ -57,6 +64,8 @@ private:
     };
     static void link(const waiting_pipe& pipe, const binding& binder);
 
+    /// Shared with the channels, the last of which may outlive the context.
+    std::shared_ptr<std::atomic<int>> questions_ = std::make_shared<std::atomic<int>>(0);
     std::mutex mutex_;
     std::map<std::string, binding> bound_;
     std::multimap<std::string, waiting_pipe> waiting_;

@@ -24,7 +24,9 @@ void zap_conversation::ask(const engine::credentials& presented,
     decided_ = std::move(decided);
     if (how_ == authentication::impossible)
         return decide(engine::handshake_error::no_authenticator);
-    const auto channels = std::make_shared<channel_pair>();
+    const auto channels = link_->inproc->channels_for_question();
+    if (!channels)
+        return decide(engine::handshake_error::denied_for_now);
     end_ = make_pipe_end(channels, true, nullptr);
     end_->set_limits(0, 0);
     const auto handler_end = link_->inproc->connect_to_handler(std::string(zap::handler_name),

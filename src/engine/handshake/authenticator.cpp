@@ -44,7 +44,7 @@ void admission::tell(remote_peer& remote)
     if (!asked_)
         return;
     std::vector<property> known;
-    known.push_back({"User-Id", std::move(verdict_.user_id)});
+    known.push_back({std::string(user_id_property), std::move(verdict_.user_id)});
     for (property& each : verdict_.properties)
         known.push_back(std::move(each));
     remote.properties.insert(remote.properties.begin(), std::make_move_iterator(known.begin()),

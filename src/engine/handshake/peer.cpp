@@ -33,9 +33,15 @@ void append_local_metadata(std::vector<std::byte>& out, const local_peer& local)
 handshake_error accept_remote_metadata(std::span<const std::byte> list, const local_peer& local,
                                        remote_peer& remote)
 {
+    const auto known = static_cast<std::ptrdiff_t>(remote.properties.size());
     if (!decode_properties(list, remote.properties)) {
         return handshake_error::invalid_metadata;
     }
+    // Who the peer is, only an authenticator says.
+    const auto claimed =
+        std::remove_if(remote.properties.begin() + known, remote.properties.end(),
+                       [](const property& each) { return each.name == user_id_property; });
+    remote.properties.erase(claimed, remote.properties.end());
     if (const auto* identity = find_property(remote.properties, identity_property)) {
         if (identity->value.size() > max_routing_id_bytes) {
             return handshake_error::invalid_metadata;

@@ -21,6 +21,7 @@ namespace zlink::engine {
 inline constexpr std::size_t max_routing_id_bytes = 255;
 /// The name of the property that tells the type of a socket.
 inline constexpr std::string_view socket_type_property = "Socket-Type";
+inline constexpr std::string_view user_id_property = "User-Id";
 
 /// What this side announces and accepts. Checked by the options layer, not again here.
 struct local_peer {
@@ -40,7 +41,9 @@ struct remote_peer {
     bool unversioned = false;
     int socket_type = -1;   ///< ZMQ_* number, or -1 if it announced none. Not checked before 3.0.
     std::string routing_id; ///< At most 255 bytes; empty if it announced none.
-    std::vector<property> properties; ///< Everything received, in order; the first of a name wins.
+    /// Everything received but User-Id, in order; the first of a name wins. What an authenticator
+    /// says of the peer comes first.
+    std::vector<property> properties;
 };
 
 /// Appends this side's property list: Socket-Type, then Identity for the types that announce it,
