@@ -203,6 +203,18 @@ TEST(inbound, a_length_of_0_in_zmtp_1_0_ends_it_after_what_came_before)
     }
 }
 
+TEST(inbound, a_head_that_is_none_may_have_been_damaged_where_frames_are_sealed)
+{
+    const std::string too_large = header(zmtp3::flag_long, std::uint64_t{1} << 63);
+    EXPECT_EQ(feed_in_every_way(wire_kind::zmtp3, too_large).error, inbound_error::no_frame);
+    EXPECT_EQ(feed_in_every_way(wire_kind::toy_cipher, too_large).error,
+              inbound_error::not_authentic);
+    const std::string unknown_kind = "00 00000000";
+    EXPECT_EQ(feed_in_every_way(wire_kind::toy_codec, unknown_kind).error, inbound_error::no_frame);
+    EXPECT_EQ(feed_in_every_way(wire_kind::toy_both, unknown_kind).error,
+              inbound_error::not_authentic);
+}
+
 TEST(inbound, the_size_limit_holds_in_every_framing)
 {
     const received one = feed_in_every_way(wire_kind::zmtp1, "0400616161 0500", 3);

@@ -152,6 +152,9 @@ inbound_error wire_inbound::take_frames()
 
 inbound_error wire_inbound::take_head() noexcept
 {
+    // Heads are not sealed: a wrong one need not be that of the peer.
+    const inbound_error wrong =
+        wire_.cipher ? inbound_error::not_authentic : inbound_error::no_frame;
     needed_ = 0;
     if (available() == 0)
         return inbound_error::none;
@@ -160,12 +163,12 @@ inbound_error wire_inbound::take_head() noexcept
         needed_ = frame_codec::max_head_bytes;
         return inbound_error::none;
     case frame_codec::decoded::no_frame:
-        return inbound_error::no_frame;
+        return wrong;
     case frame_codec::decoded::head:
         break;
     }
     if (head_.body_bytes > zmtp3::max_body_bytes)
-        return inbound_error::no_frame;
+        return wrong;
     std::uint64_t most = max_control_bytes;
     if (!head_.is_control) {
         // Only an open frame tells whether it is a command.
