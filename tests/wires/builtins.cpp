@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The composition root of libraries for tests: their connections have wires that do what those of
-// the real ones may do some day. ZLINK_TOY_CODEC and ZLINK_TOY_CIPHER (0 or 1) say which.
+// The composition root of libraries for tests: their connections have wires that change all they
+// carry. ZLINK_TOY_CODEC, ZLINK_TOY_CIPHER and ZLINK_CURVE_CIPHER (0 or 1) say which.
 #include "builtins.hpp"
 
+#if ZLINK_CURVE_CIPHER
+#include "engine/curve/box.hpp"
+#include "engine/curve/cipher.hpp"
+#endif
 #include "engine/handshake/mechanisms/null.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "sockets/patterns.hpp"
@@ -10,7 +14,9 @@
 #include "transport/tcp/tcp.hpp"
 #include "transport/udp/udp.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <memory>
 #include <zmq.h>
 
@@ -41,6 +47,57 @@ private:
     engine::null_mechanism null_;
 };
 
+#if ZLINK_CURVE_CIPHER
+/// NULL, and the cipher of CURVE with a key that both sides know. Who of them is the client of the
+/// cipher they find out by lot: each command begins with a random number, and the smaller one wins.
+class lot_mechanism final : public engine::mechanism {
+public:
+    lot_mechanism() { drawn_ = engine::curve::random_bytes(own_); }
+    std::string_view name() const noexcept override { return "LOT"; }
+    bool as_server() const noexcept override { return false; }
+    bool next_command(engine::negotiation& state, std::vector<std::byte>& body) override
+    {
+        std::vector<std::byte> rest;
+        if (!drawn_ || !null_.next_command(state, rest))
+            return false;
+        engine::append_bytes(body, own_);
+        engine::append_bytes(body, rest);
+        return true;
+    }
+    engine::handshake_error process_command(engine::negotiation& state,
+                                            std::span<const std::byte> body) override
+    {
+        if (body.size() < lot_bytes)
+            return engine::handshake_error::malformed_command;
+        std::ranges::copy(body.first(lot_bytes), peers_.begin());
+        if (own_ == peers_) // once in 2^64 times: the next connection draws anew
+            return engine::handshake_error::not_authentic;
+        return null_.process_command(state, body.subspan(lot_bytes));
+    }
+    engine::mechanism_status status() const noexcept override { return null_.status(); }
+    engine::handshake_error error() const noexcept override
+    {
+        return drawn_ ? engine::handshake_error::none : engine::handshake_error::no_random_bytes;
+    }
+    std::shared_ptr<engine::frame_cipher> make_cipher() override
+    {
+        using engine::curve::cipher;
+        constexpr std::array<std::byte, engine::curve::key_bytes> key{std::byte{1}};
+        return std::make_shared<cipher>(own_ < peers_ ? cipher::role::client : cipher::role::server,
+                                        key, 0, 0);
+    }
+
+private:
+    static constexpr std::size_t lot_bytes = 8;
+    using lot = std::array<std::byte, lot_bytes>;
+
+    engine::null_mechanism null_;
+    lot own_{};
+    lot peers_{};
+    bool drawn_ = false;
+};
+#endif
+
 [[maybe_unused]] std::shared_ptr<engine::frame_codec> make_toy_codec()
 {
     return std::make_shared<test::toy_codec>();
@@ -54,6 +111,9 @@ core::authentication authenticates_nobody(const core::socket_options&) noexcept
 std::unique_ptr<engine::mechanism> make_mechanism(const core::socket_options&,
                                                   std::shared_ptr<engine::authenticator>)
 {
+#if ZLINK_CURVE_CIPHER
+    return std::make_unique<lot_mechanism>();
+#endif
     if (ZLINK_TOY_CIPHER)
         return std::make_unique<toy_mechanism>();
     return std::make_unique<engine::null_mechanism>();
