@@ -2,6 +2,8 @@
 // Connections that CURVE encrypts.
 #include "support/listening_post.hpp"
 
+#include "support/key_pair.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,13 +14,6 @@ namespace zlink::test {
 namespace {
 
 using namespace std::chrono_literals;
-
-struct key_pair {
-    std::array<char, 41> public_key{};
-    std::array<char, 41> secret_key{};
-
-    key_pair() { zmq_curve_keypair(public_key.data(), secret_key.data()); }
-};
 
 /// A server and a client with keys, over each transport that has a wire.
 class Curve : public transport_test {

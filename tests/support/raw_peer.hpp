@@ -61,6 +61,7 @@ public:
     raw_listener(const raw_listener&) = delete;
     raw_listener& operator=(const raw_listener&) = delete;
 
+    int fd() const { return fd_; }
     int port() const { return port_; }
     std::string host_port() const { return "127.0.0.1:" + std::to_string(port_); }
     /// As zmq_connect takes it.
