@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/opening.hpp"
 
-#include "engine/handshake/mechanisms/null.hpp"
+#include "core/connection/opening_for_tests.hpp"
 #include "engine/handshake/socket_types.hpp"
-#include "support/memory_stream.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,60 +20,8 @@ namespace {
 
 namespace types = engine::socket_types;
 using kind = opening::end_kind;
-
-/// A handshake with its stream and what came out of it.
-struct side {
-    side(boost::asio::io_context& io, int type, transport::upgrades upgrades = {},
-         std::unique_ptr<engine::mechanism> security = std::make_unique<engine::null_mechanism>())
-        : opens(std::make_shared<opening>(
-              io, pointer, std::move(upgrades),
-              type < 0
-                  ? nullptr
-                  : std::make_unique<engine::handshake>(
-                        engine::local_peer{.socket_type = type, .routing_id = {}, .properties = {}},
-                        std::move(security))))
-    {
-        stream.portion = 7;
-        stream.blocks_every_other_write = true;
-    }
-    void start(int limit_ms = 0)
-    {
-        opens->start(limit_ms, {[this](const opening::ending& how) {
-                                    ++ends;
-                                    ending = how;
-                                    rest.assign(reinterpret_cast<const char*>(how.rest.data()),
-                                                how.rest.size());
-                                    unsent.assign(reinterpret_cast<const char*>(how.unsent.data()),
-                                                  how.unsent.size());
-                                    opens.reset();
-                                },
-                                [this] { ++reached; }});
-    }
-
-    std::unique_ptr<transport::stream> pointer = std::make_unique<test::memory_stream>();
-    test::memory_stream& stream = static_cast<test::memory_stream&>(*pointer);
-    std::shared_ptr<opening> opens;
-    int ends = 0;
-    int reached = 0;
-    opening::ending ending{};
-    std::string rest;
-    std::string unsent;
-};
-
-/// Moves bytes until nobody waits for any; returns what `one` has sent.
-std::string connect(side& one, side& other)
-{
-    std::string sent;
-    for (bool busy = true; busy;) {
-        sent += one.stream.written;
-        other.stream.input += std::exchange(one.stream.written, {});
-        one.stream.input += std::exchange(other.stream.written, {});
-        busy = one.stream.turn();
-        busy |= other.stream.turn();
-        busy |= !one.stream.written.empty() || !other.stream.written.empty();
-    }
-    return sent;
-}
+using test::connect;
+using side = test::opening_side;
 
 class Opening : public ::testing::Test {
 protected:

@@ -56,6 +56,88 @@ TEST(plain_mechanism, has_two_roles)
     EXPECT_TRUE(server(nullptr).plain->as_server());
 }
 
+// --- whole handshakes: step by step, in pieces, and with each byte damaged
+
+const std::string signature = "ff00000000000000017f";
+std::string greeting_end(bool as_server)
+{
+    return "01 504c41494e" + std::string(30, '0') + (as_server ? "01" : "00") +
+           std::string(62, '0');
+}
+std::string frame_of(std::string_view body)
+{
+    return "04" + to_hex(std::vector{static_cast<std::byte>(body.size() / 2)}) + std::string(body);
+}
+
+TEST(plain_mechanism, a_client_is_done_after_ready)
+{
+    handshake_script([] {
+        return std::make_unique<handshake>(local_peer{socket_types::dealer, "", {}},
+                                           client().plain);
+    })
+        .expect(signature)
+        .feed(signature + "03" + greeting_end(true))
+        .expect("03" + greeting_end(false) + frame_of(hello))
+        .feed(frame_of(welcome))
+        .expect(frame_of(initiate))
+        .feed(frame_of(ready))
+        .ends_done([](const handshake& done) {
+            EXPECT_EQ(done.remote().socket_type, socket_types::router);
+        });
+}
+
+TEST(plain_mechanism, a_refused_client_is_done_after_error)
+{
+    handshake_script([] {
+        return std::make_unique<handshake>(local_peer{socket_types::dealer, "", {}},
+                                           client().plain);
+    })
+        .expect(signature)
+        .feed(signature + "03" + greeting_end(true))
+        .expect("03" + greeting_end(false) + frame_of(hello))
+        .feed(frame_of(denied))
+        .ends_failed(handshake_error::refused_by_peer,
+                     [](const handshake& failed) { EXPECT_EQ(failed.peer_reason(), "400"); });
+}
+
+handshake_script server_script(handshake_error refusal)
+{
+    return handshake_script([refusal] {
+        return std::make_unique<handshake>(
+            local_peer{socket_types::router, "", {}},
+            std::make_unique<plain_server>(std::make_shared<answering_at_once>(
+                verdict{.refusal = refusal, .user_id = "alice"})));
+    });
+}
+
+TEST(plain_mechanism, a_server_is_done_after_initiate)
+{
+    server_script(handshake_error::none)
+        .expect(signature)
+        .feed(signature + "03" + greeting_end(false))
+        .expect("03" + greeting_end(true))
+        .feed(frame_of(hello))
+        .expect(frame_of(welcome))
+        .feed(frame_of(initiate))
+        .expect(frame_of(ready))
+        .ends_done([](const handshake& done) {
+            EXPECT_EQ(done.remote().socket_type, socket_types::dealer);
+        });
+}
+
+TEST(plain_mechanism, a_server_that_refuses_is_done_after_hello)
+{
+    server_script(handshake_error::denied)
+        .expect(signature)
+        .feed(signature + "03" + greeting_end(false))
+        .expect("03" + greeting_end(true))
+        .feed(frame_of(hello))
+        .expect(frame_of(denied))
+        .ends_failed(handshake_error::denied);
+}
+
+// --- commands
+
 TEST(plain_mechanism, a_client_shows_its_password_and_waits_for_each_answer)
 {
     side test = client();
