@@ -3,9 +3,10 @@
 #
 # Installs what is missing, builds, and runs the tests in lanes.
 #
-#   scripts/test.sh [--quick] [--lane plain|interop|compat|asan|tsan]... [--werror]
+#   scripts/test.sh [--quick] [--lane plain|nosodium|interop|compat|asan|tsan]... [--werror]
 #
 # plain     all tests, Release, in build/
+# nosodium  a library without CURVE, and the tests that see the difference, in build-nosodium/
 # interop   against the genuine library, with the library of the plain lane
 # compat    the tests of pyzmq, and peers in Java, Go and Rust, with the library of the plain lane
 # asan      all tests with address and undefined-behaviour sanitizers, in build-asan/
@@ -23,17 +24,17 @@ while (($#)); do
         --quick) lanes=(plain); shift ;;
         --lane)
             case ${2:-} in
-                plain | interop | compat | asan | tsan) lanes+=("$2") ;;
-                *) die "--lane needs plain, interop, compat, asan or tsan" ;;
+                plain | nosodium | interop | compat | asan | tsan) lanes+=("$2") ;;
+                *) die "--lane needs plain, nosodium, interop, compat, asan or tsan" ;;
             esac
             shift 2
             ;;
         --werror) werror=ON; shift ;;
-        -h | --help) sed -n '4,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) die "unknown option $1" ;;
     esac
 done
-((${#lanes[@]})) || lanes=(plain interop compat asan tsan)
+((${#lanes[@]})) || lanes=(plain nosodium interop compat asan tsan)
 
 results_dir=$repo_dir/build/results
 failed_lanes=()
@@ -71,6 +72,32 @@ lane_plain() {
         step "plain: compiling each header alone" &&
         build "$repo_dir/build" headers &&
         all_tests plain "$repo_dir/build"
+}
+
+# Whether the library is as it is without libsodium: tests of CURVE are skipped, whatever the reason.
+check_no_sodium() {
+    local library=$1
+    if readelf -d "$library" | grep -q 'NEEDED.*sodium'; then return 1; fi
+    python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).zmq_has(b"curve"))' "$library"
+}
+
+# Most objects are the same as those of the plain lane, and come from the compiler's cache.
+lane_nosodium() {
+    local directory=$repo_dir/build-nosodium program status=0
+    local -a programs=(unit_tests api_small_api_test behaviour_authentication_test
+        behaviour_curve_test behaviour_options_test behaviour_option_sheet_test
+        behaviour_damaged_handshakes_test)
+    step "nosodium: building in build-nosodium/"
+    configure "$directory" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON -DZLINK_WERROR="$werror" \
+        -DZLINK_CURVE=OFF -DZLINK_BENCH=OFF -DZLINK_EXAMPLES=OFF &&
+        build "$directory" libzmq "${programs[@]}" || return 1
+    step "nosodium: tests"
+    run_logged nosodium-library check_no_sodium "$directory/libzmq.so.5" || return 1
+    for program in "${programs[@]}"; do
+        run_logged "test-nosodium-$program" timeout 300 "$(built_program "$directory" "$program")" \
+            --gtest_brief=1 --gtest_output="xml:$(junit "nosodium-$program")" || status=1
+    done
+    return "$status"
 }
 
 sanitizer_lane() {
