@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
-#include <ranges>
 
 namespace zlink::core {
 
@@ -50,13 +49,19 @@ std::string_view metadata::name_at(std::uint32_t index) const noexcept
 
 const char* metadata::find(std::string_view name) const noexcept
 {
-    const auto all = std::views::iota(std::uint32_t{0}, count_);
-    const auto at = std::ranges::lower_bound(
-        all, name, {}, [this](std::uint32_t index) { return name_at(index); });
-    if (at == all.end() || name_at(*at) != name)
+    // Not with std::views, which clang up to 15 cannot compile from libstdc++.
+    std::uint32_t at = 0; // of the first name that is not less
+    for (std::uint32_t end = count_; at < end;) {
+        const std::uint32_t middle = at + (end - at) / 2;
+        if (name_at(middle) < name)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    if (at == count_ || name_at(at) != name)
         return nullptr;
     place where;
-    std::memcpy(&where, properties_.get() + *at * sizeof(place), sizeof where);
+    std::memcpy(&where, properties_.get() + at * sizeof(place), sizeof where);
     return properties_.get() + where.value;
 }
 
