@@ -5,6 +5,8 @@
 #include "engine/commands/command.hpp"
 #include "engine/handshake/socket_types.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace zlink::engine {
@@ -43,12 +45,13 @@ void admission::tell(remote_peer& remote)
 {
     if (!asked_)
         return;
-    std::vector<property> known;
-    known.push_back({std::string(user_id_property), std::move(verdict_.user_id)});
-    for (property& each : verdict_.properties)
-        known.push_back(std::move(each));
-    remote.properties.insert(remote.properties.begin(), std::make_move_iterator(known.begin()),
-                             std::make_move_iterator(known.end()));
+    // Exactly as much as there is: it is kept, and how much the peer has sent is its choice.
+    std::vector<property> all;
+    all.reserve(1 + verdict_.properties.size() + remote.properties.size());
+    all.push_back({std::string(user_id_property), std::move(verdict_.user_id)});
+    std::ranges::move(std::exchange(verdict_.properties, {}), std::back_inserter(all));
+    std::ranges::move(remote.properties, std::back_inserter(all));
+    remote.properties = std::move(all);
 }
 
 bool admission::next_error_command(std::vector<std::byte>& body)
