@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the seeds of the fuzz targets of the security mechanisms to corpus/, each a conversation
+that gets somewhere. The format of the input is told by mechanism_fuzz.hpp and the targets.
+
+The recorded commands of CURVE are those of curve_test.cpp, whose keys the targets have.
+"""
+import pathlib
+import re
+
+FUZZ = pathlib.Path(__file__).resolve().parent
+CURVE_TEST = FUZZ.parent / "src/engine/handshake/mechanisms/curve_test.cpp"
+
+DEALER, ROUTER = 5, 6
+UNASKED, BYTEWISE = 32, 64
+BYTES, COMMAND, ANSWER, REPLY = range(4)
+# of CURVE
+WELCOME, READY = 4, 5
+HELLO, INITIATE, TIME = 4, 5, 6
+SEALED_MESSAGE, ANY_MESSAGE, OWN_MESSAGE = 8, 9, 10
+
+OK, LATER, DENIED, FAILED, NO_STATUS = range(5)
+
+
+def act(kind, data=b"", end=0, times=0):
+    """`end`: so many bytes of the end come `times` times."""
+    if times:
+        kind |= 128
+        data = bytes([end]) + times.to_bytes(2, "big") + data
+    return bytes([kind]) + len(data).to_bytes(2, "big") + data
+
+
+def prop(name, value):
+    return bytes([len(name)]) + name + len(value).to_bytes(4, "big") + value
+
+
+def metadata(kind, *more):
+    return prop(b"Socket-Type", kind) + prop(b"Identity", b"") + b"".join(more)
+
+
+def body(name, data=b""):
+    return bytes([len(name)]) + name + data
+
+
+def command(name, data=b"", **repeated):
+    return act(COMMAND, body(name, data), **repeated)
+
+
+def answer(status, user=b"", properties=b"", **repeated):
+    return act(ANSWER, bytes([status, len(user)]) + user + properties, **repeated)
+
+
+def parts(*texts):
+    return b"".join(len(text).to_bytes(2, "big") + text for text in texts)
+
+
+def reply_parts(status=b"200", user=b"carol", properties=b"", version=b"1.0", number=b"1", first=b""):
+    return parts(first, version, number, status, b"text", user, properties)
+
+
+def hello(user, password):
+    return command(b"HELLO", bytes([len(user)]) + user + bytes([len(password)]) + password)
+
+
+def recorded():
+    """The bodies of the frames in curve_test.cpp, by their names."""
+    text = CURVE_TEST.read_text()
+    found = {}
+    for name, value in re.findall(r'constexpr std::string_view (\w+) =((?:\s*"[0-9a-f]+")+);', text):
+        frame = bytes.fromhex("".join(re.findall(r'"([0-9a-f]+)"', value)))
+        found[name] = frame[9:] if frame[0] & 2 else frame[2:]
+    return found
+
+
+FROM_DEALER = metadata(b"DEALER", prop(b"X-Key", b"value"))
+FROM_ROUTER = metadata(b"ROUTER", prop(b"X-Key", b"value"))
+TINY = prop(b"", b"")  # five bytes that take the most memory
+KNOWN = prop(b"Group", b"admins") + prop(b"X-Key", b"of the handler")
+ERROR_400 = command(b"ERROR", b"\x03400")
+NOT_ANSWERS = {
+    "too_few_parts": parts(b"", b"1.0", b"1", b"200"),
+    "too_many_parts": reply_parts() + parts(b"more"),
+    "no_delimiter": reply_parts(first=b"x"),
+    "version": reply_parts(version=b"9.9"),
+    "request_id": reply_parts(number=b"2"),
+    "status": reply_parts(status=b"201"),
+    "metadata": reply_parts(properties=b"\x05Hello\x00\x00\x00\xffWorld"),
+}
+
+
+def asked(start, question, then, of_peer):
+    """Seeds of a mechanism that asks, where `question` leads to it and `then` ends the handshake;
+    `of_peer(end, times)` is the same end with metadata that takes much memory."""
+    seeds = {
+        "late_200": start + question + answer(OK, b"carol", KNOWN) + then,
+        "early_200": start + answer(OK, b"carol", KNOWN) + question + then,
+        "peer_goes_on_early": start + question + then + answer(OK, b"carol") + then,
+        "two_answers": start + question + answer(OK, b"carol") + answer(DENIED) + then,
+        "no_answer": start + question + then,
+        "socket_type_fits": start + question + answer(OK, b"", metadata(b"DEALER")) + then,
+        "socket_type_does_not_fit": start + question + answer(OK, b"", metadata(b"PUB")) + then,
+        "much_metadata": start + question + answer(OK, b"", TINY, end=5, times=3000) + then,
+        "much_metadata_of_both": start + question + answer(OK, b"", TINY) + of_peer(5, 10000),
+        "peer_refuses": start + ERROR_400,
+        "user_of_the_peer": start + question + answer(OK, b"carol") + then,
+    }
+    for status, name in ((LATER, "300"), (DENIED, "400"), (FAILED, "500"), (NO_STATUS, "201")):
+        seeds["late_" + name] = start + question + answer(status) + then
+        seeds["early_" + name] = start + answer(status) + question + then
+    for name, sent in NOT_ANSWERS.items():
+        seeds["reply_" + name] = start + question + act(REPLY, sent) + then
+    return seeds
+
+
+def null_zap():
+    start = bytes([ROUTER])
+    ready = command(b"READY", FROM_DEALER)
+    seeds = asked(start, b"", ready,
+                  lambda end, times: command(b"READY", TINY, end=end, times=times))
+    seeds |= {
+        "unasked": bytes([ROUTER | UNASKED]) + ready,
+        "unasked_user_of_the_peer":
+            bytes([ROUTER | UNASKED]) + command(b"READY", prop(b"User-Id", b"root")),
+        "user_of_the_peer":
+            start + answer(OK, b"carol") + command(b"READY", prop(b"User-Id", b"root")),
+        "ready_twice": start + ready + ready + answer(OK),
+        "bytewise": bytes([ROUTER | BYTEWISE]) + answer(OK) + ready,
+        "too_large": bytes([ROUTER | UNASKED]) + command(b"READY", TINY, end=5, times=20000),
+        "other_command": start + answer(OK) + command(b"HELLO"),
+        "wrong_type": start + answer(OK) + command(b"READY", metadata(b"PUB")),
+        "long_identity": start + answer(OK) + command(b"READY", prop(b"Identity", b"x" * 256)),
+        "cut_metadata": start + answer(OK) + command(b"READY", FROM_DEALER[:-1]),
+    }
+    return seeds
+
+
+def plain_server():
+    start = bytes([ROUTER])
+    initiate = command(b"INITIATE", FROM_DEALER)
+    seeds = asked(start, hello(b"admin", b"secret"), initiate,
+                  lambda end, times: command(b"INITIATE", TINY, end=end, times=times))
+    seeds |= {
+        "bytewise": bytes([ROUTER | BYTEWISE]) + hello(b"", b"") + answer(OK) + initiate,
+        "initiate_first": start + initiate,
+        "hello_twice": start + hello(b"a", b"b") + answer(OK) + hello(b"a", b"b"),
+        "initiate_twice": start + hello(b"a", b"b") + answer(OK) + initiate + initiate,
+        "hello_too_long": start + command(b"HELLO", b"\1a\1bc"),
+        "hello_too_short": start + command(b"HELLO", b"\1a\2b"),
+        "hello_without_password": start + command(b"HELLO", b"\1a"),
+        "hello_empty": start + command(b"HELLO"),
+        "longest_texts": start + hello(b"u" * 255, b"p" * 255) + answer(OK) + initiate,
+        "no_command": start + act(COMMAND, b"\0"),
+        "wrong_type":
+            start + hello(b"a", b"b") + answer(OK) + command(b"INITIATE", metadata(b"PUB")),
+    }
+    return seeds
+
+
+def plain_client():
+    start = bytes([DEALER])
+    welcome = command(b"WELCOME")
+    ready = command(b"READY", FROM_ROUTER)
+    return {
+        "admitted": start + welcome + ready,
+        "bytewise": bytes([DEALER | BYTEWISE]) + welcome + ready,
+        "refused": start + ERROR_400,
+        "refused_late": start + welcome + ERROR_400,
+        "refused_misspelt": start + act(COMMAND, b"^RROR\x03400"),
+        "refused_without_reason": start + command(b"ERROR", b"\x04400"),
+        "ready_first": start + ready,
+        "welcome_twice": start + welcome + welcome,
+        "welcome_with_data": start + command(b"WELCOME", b"x"),
+        "ready_twice": start + welcome + ready + ready,
+        "cut_metadata": start + welcome + command(b"READY", FROM_ROUTER[:-1]),
+        "wrong_type": start + welcome + command(b"READY", metadata(b"PUB")),
+        "much_metadata": start + welcome + command(b"READY", TINY, end=5, times=10000),
+        "too_large": start + welcome + command(b"READY", TINY, end=5, times=20000),
+        "no_command": start + act(COMMAND, b"\0"),
+    }
+
+
+def zap_reply():
+    seeds = {name: bytes([ROUTER]) + sent for name, sent in NOT_ANSWERS.items()}
+    for status in (b"200", b"300", b"400", b"500", b"20", b"2000", b""):
+        seeds["status_" + (status.decode() or "empty")] = bytes([ROUTER]) + reply_parts(status)
+    seeds |= {
+        "early_200": bytes([ROUTER | UNASKED]) + reply_parts(properties=KNOWN),
+        "early_400": bytes([ROUTER | UNASKED]) + reply_parts(b"400"),
+        "late_metadata": bytes([ROUTER]) + reply_parts(properties=KNOWN),
+        "refused_with_wrong_metadata": bytes([ROUTER]) + reply_parts(b"400", properties=b"\1"),
+        "type_fits": bytes([ROUTER]) + reply_parts(properties=metadata(b"DEALER")),
+        "type_does_not_fit": bytes([ROUTER]) + reply_parts(properties=metadata(b"PUB")),
+        "type_is_none": bytes([ROUTER]) + reply_parts(properties=metadata(b"")),
+        "no_parts": bytes([ROUTER]),
+    }
+    return seeds
+
+
+def messages():
+    """What follows a handshake of either side: the last counter is 1 or 2."""
+    return (act(SEALED_MESSAGE, b"\0\1\0hello") + act(SEALED_MESSAGE, b"\0\0\1more") +
+            act(SEALED_MESSAGE, b"\0\0\2\4PING\0\0") + act(SEALED_MESSAGE, b"\0\0\xfd") +
+            act(SEALED_MESSAGE, b"\0\0\0x", end=1, times=700) +
+            act(OWN_MESSAGE, b"\0hello") + act(OWN_MESSAGE, b"\5more") +
+            act(OWN_MESSAGE, b"\4x", end=1, times=700) + act(OWN_MESSAGE))
+
+
+def wrong_messages(start):
+    return {
+        "message_without_flags": start + act(SEALED_MESSAGE, b"\0\0"),
+        "message_changed": start + act(SEALED_MESSAGE, b"\2\0\0\x14\1\0hello"),
+        "message_mac_changed": start + act(SEALED_MESSAGE, b"\2\0\0\x10\1\0hello"),
+        "message_name_changed": start + act(SEALED_MESSAGE, b"\2\0\0\0\1\0hello"),
+        "message_repeated":
+            start + 2 * act(SEALED_MESSAGE, b"\1" + (9).to_bytes(8, "big") + b"\0hello"),
+        "message_last_counter":
+            start + act(SEALED_MESSAGE, b"\1" + b"\xff" * 8 + b"\0hello") +
+            act(SEALED_MESSAGE, b"\0\0\0hello"),
+        "message_plain": start + act(ANY_MESSAGE, b"hello"),
+        "message_short": start + act(ANY_MESSAGE, b"\7MESSAGE" + b"\0" * 24),
+    }
+
+
+def curve_client(frames):
+    start = bytes([DEALER, 0])
+    welcome = act(WELCOME, b"\0" + b"n" * 16 + b"c" * 96)
+    ready = act(READY, b"\0" + FROM_ROUTER)
+    done = start + welcome + ready
+    seeds = wrong_messages(done)
+    seeds |= {
+        "admitted": done + messages(),
+        "admitted_recorded":
+            start + act(COMMAND, frames["welcome_frame"]) + act(COMMAND, frames["ready_frame"]) +
+            act(ANY_MESSAGE, frames["server_message"]) + messages(),
+        "bytewise": bytes([DEALER | BYTEWISE, 0]) + welcome + ready + messages(),
+        "welcome_changed":
+            start + act(COMMAND, frames["welcome_frame"][:-1] + b"\0"),
+        "welcome_short": start + act(COMMAND, frames["welcome_frame"][:-1]),
+        "welcome_of_a_wrong_text_size": start + act(WELCOME, b"\2" + b"n" * 16 + b"c" * 95),
+        "welcome_with_a_key_of_zeros": start + act(WELCOME, b"\1" + b"n" * 16),
+        "welcome_with_another_key":
+            start + act(WELCOME, b"\1" + b"n" * 16 + b"\x09" + b"\0" * 31) + ready + messages(),
+        "welcome_twice": start + welcome + welcome,
+        "ready_first": start + ready,
+        "ready_changed":
+            start + act(COMMAND, frames["welcome_frame"]) +
+            act(COMMAND, frames["ready_frame"][:-1] + b"\0"),
+        "ready_short":
+            start + welcome + act(COMMAND, frames["ready_frame"][:29]),
+        "ready_counter": start + welcome + act(READY, b"\1" + b"\xff" * 8 + FROM_ROUTER) + messages(),
+        "ready_twice": done + ready,
+        "cut_metadata": start + welcome + act(READY, b"\0" + FROM_ROUTER[:-1]),
+        "no_metadata": start + welcome + act(READY, b"\0"),
+        "wrong_type": start + welcome + act(READY, b"\0" + metadata(b"PUB")),
+        "long_identity": start + welcome + act(READY, b"\0" + prop(b"Identity", b"x" * 256)),
+        "much_metadata": start + welcome + act(READY, b"\0" + TINY, end=5, times=10000),
+        "too_large": start + welcome + act(READY, b"\0" + TINY, end=5, times=20000),
+        "refused": start + ERROR_400,
+        "refused_late": start + welcome + ERROR_400,
+        "no_command": start + act(COMMAND, b"\0"),
+        "no_random_bytes": bytes([DEALER, 1]) + welcome,
+        "no_random_bytes_later": bytes([DEALER, 2]) + welcome + ready,
+    }
+    return seeds
+
+
+def curve_server(frames):
+    start = bytes([ROUTER, 0])
+    unasked = bytes([ROUTER | UNASKED, 0])
+    hello_act = act(HELLO, bytes(7) + b"\1")
+
+    def initiate(modes=0, rest=FROM_DEALER, **repeated):
+        return act(INITIATE, modes.to_bytes(2, "big") + rest, **repeated)
+
+    done = unasked + hello_act + initiate()
+    seeds = asked(start, hello_act + initiate(), b"",
+                  lambda end, times: b"")
+    seeds |= wrong_messages(done)
+    other_vouch = bytes(range(64))
+    seeds |= {
+        "admitted": start + hello_act + initiate() + answer(OK, b"carol", KNOWN) + messages(),
+        "admitted_recorded":
+            start + act(COMMAND, frames["hello_frame"]) + act(COMMAND, frames["initiate_frame"]) +
+            answer(OK, b"carol") + act(ANY_MESSAGE, frames["client_message"]) + messages(),
+        "unasked": done + messages(),
+        "bytewise": bytes([ROUTER | UNASKED | BYTEWISE, 0]) + hello_act + initiate() + messages(),
+        "much_metadata_of_both":
+            start + hello_act + answer(OK, b"", TINY) + initiate(0, TINY, end=5, times=10000),
+        "too_large": unasked + hello_act + initiate(0, TINY, end=5, times=20000),
+        "hello_changed":
+            start + act(COMMAND, frames["hello_frame"][:-1] + b"\0"),
+        "hello_short": start + act(COMMAND, frames["hello_frame"][:-1]),
+        "hello_version": start + act(COMMAND, frames["hello_frame"][:6] + b"\2" +
+                                     frames["hello_frame"][7:]),
+        "hello_with_a_text": start + act(HELLO, bytes(8) + b"text") + initiate(),
+        "hello_twice": start + hello_act + hello_act,
+        "initiate_first": start + initiate(),
+        "initiate_twice": done + initiate(),
+        "initiate_short": unasked + hello_act + act(COMMAND, frames["initiate_frame"][:256]),
+        "initiate_changed":
+            unasked + act(COMMAND, frames["hello_frame"]) +
+            act(COMMAND, frames["initiate_frame"][:-1] + b"\0"),
+        "cookie_changed": unasked + hello_act + initiate(1, b"\x20\1" + FROM_DEALER),
+        "cookie_not_changed": unasked + hello_act + initiate(1, b"\x20\0" + FROM_DEALER),
+        "cookie_of_another_text": unasked + hello_act + initiate(2, bytes(64) + FROM_DEALER),
+        "cookie_of_any_bytes": unasked + hello_act + initiate(3, bytes(96) + FROM_DEALER),
+        "cookie_in_time": unasked + hello_act + act(TIME, b"\x3c") + initiate(),
+        "cookie_too_late": unasked + hello_act + act(TIME, b"\x3d") + initiate(),
+        "initiate_counter":
+            unasked + hello_act + initiate(4, b"\xff" * 8 + FROM_DEALER) + messages(),
+        "another_client": start + hello_act + initiate(8) + answer(OK, b"dave") + messages(),
+        "vouch_by_another": start + hello_act + initiate(16),
+        "vouch_by_another_for_the_other": start + hello_act + initiate(8 | 16),
+        "vouch_for_another_server": unasked + hello_act + initiate(32, bytes(32) + FROM_DEALER),
+        "vouch_for_another_key": unasked + hello_act + initiate(64, other_vouch + FROM_DEALER),
+        "vouch_of_any_bytes": unasked + hello_act + initiate(96, bytes(80) + FROM_DEALER),
+        "client_of_zeros": unasked + hello_act + initiate(128, bytes(32) + FROM_DEALER),
+        "text_of_any_bytes": unasked + hello_act + initiate(256, bytes(128)),
+        "text_too_short": unasked + hello_act + initiate(256, bytes(127)),
+        "cut_metadata": start + hello_act + initiate(0, FROM_DEALER[:-1]),
+        "no_metadata": start + hello_act + initiate(0, b"") + answer(OK),
+        "wrong_type": start + hello_act + initiate(0, metadata(b"PUB")),
+        "long_identity": start + hello_act + initiate(0, prop(b"Identity", b"x" * 256)),
+        "user_of_the_peer":
+            start + hello_act + initiate(0, prop(b"User-Id", b"root")) + answer(OK, b"carol"),
+        "no_random_bytes": bytes([ROUTER, 1]) + hello_act,
+        "no_random_bytes_for_the_nonce": bytes([ROUTER, 4]) + hello_act + initiate(),
+        "no_command": start + act(COMMAND, b"\0"),
+    }
+    return seeds
+
+
+def main():
+    frames = recorded()
+    for target, seeds in {
+            "null_zap": null_zap(),
+            "plain_client": plain_client(),
+            "plain_server": plain_server(),
+            "zap_reply": zap_reply(),
+            "curve_client": curve_client(frames),
+            "curve_server": curve_server(frames),
+    }.items():
+        directory = FUZZ / "corpus" / target
+        directory.mkdir(parents=True, exist_ok=True)
+        for name, content in seeds.items():
+            (directory / name).write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()
