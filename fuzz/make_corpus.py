@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the seeds of the fuzz targets of the security mechanisms to corpus/, each a conversation
-that gets somewhere. The format of the input is told by mechanism_fuzz.hpp and the targets.
+that gets somewhere; with --check, fails if they are not there like this. The format of the input is
+told by mechanism_fuzz.hpp and the targets.
 
 The recorded commands of CURVE are those of curve_test.cpp, whose keys the targets have.
 """
 import pathlib
 import re
+import sys
 
 FUZZ = pathlib.Path(__file__).resolve().parent
 CURVE_TEST = FUZZ.parent / "src/engine/handshake/mechanisms/curve_test.cpp"
@@ -331,7 +333,9 @@ def curve_server(frames):
 
 
 def main():
+    is_check = sys.argv[1:] == ["--check"]
     frames = recorded()
+    stale = []
     for target, seeds in {
             "null_zap": null_zap(),
             "plain_client": plain_client(),
@@ -343,7 +347,13 @@ def main():
         directory = FUZZ / "corpus" / target
         directory.mkdir(parents=True, exist_ok=True)
         for name, content in seeds.items():
-            (directory / name).write_bytes(content)
+            seed = directory / name
+            if not is_check:
+                seed.write_bytes(content)
+            elif not seed.is_file() or seed.read_bytes() != content:
+                stale.append(f"{target}/{name}")
+    if stale:
+        sys.exit("not as make_corpus.py writes them: " + ", ".join(stale))
 
 
 if __name__ == "__main__":
