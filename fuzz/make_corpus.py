@@ -14,7 +14,7 @@ FUZZ = pathlib.Path(__file__).resolve().parent
 CURVE_TEST = FUZZ.parent / "src/engine/handshake/mechanisms/curve_test.cpp"
 
 DEALER, ROUTER = 5, 6
-UNASKED, BYTEWISE = 32, 64
+UNASKED, BYTEWISE, IN_PIECES = 32, 64, 192
 BYTES, COMMAND, ANSWER, REPLY = range(4)
 # of CURVE
 WELCOME, READY = 4, 5
@@ -106,6 +106,9 @@ def asked(start, question, then, of_peer):
         "peer_refuses": start + ERROR_400,
         "user_of_the_peer": start + question + answer(OK, b"carol") + then,
     }
+    # The pieces in which it comes need more memory than the whole.
+    in_pieces = bytes([start[0] | IN_PIECES]) + start[1:]
+    seeds["much_metadata_in_pieces"] = in_pieces + question + answer(OK) + of_peer(5, 10000)
     for status, name in ((LATER, "300"), (DENIED, "400"), (FAILED, "500"), (NO_STATUS, "201")):
         seeds["late_" + name] = start + question + answer(status) + then
         seeds["early_" + name] = start + answer(status) + question + then
@@ -176,6 +179,8 @@ def plain_client():
         "cut_metadata": start + welcome + command(b"READY", FROM_ROUTER[:-1]),
         "wrong_type": start + welcome + command(b"READY", metadata(b"PUB")),
         "much_metadata": start + welcome + command(b"READY", TINY, end=5, times=10000),
+        "much_metadata_in_pieces":
+            bytes([DEALER | IN_PIECES]) + welcome + command(b"READY", TINY, end=5, times=10000),
         "too_large": start + welcome + command(b"READY", TINY, end=5, times=20000),
         "no_command": start + act(COMMAND, b"\0"),
     }
@@ -256,6 +261,8 @@ def curve_client(frames):
         "wrong_type": start + welcome + act(READY, b"\0" + metadata(b"PUB")),
         "long_identity": start + welcome + act(READY, b"\0" + prop(b"Identity", b"x" * 256)),
         "much_metadata": start + welcome + act(READY, b"\0" + TINY, end=5, times=10000),
+        "much_metadata_in_pieces":
+            bytes([DEALER | IN_PIECES, 0]) + welcome + act(READY, b"\0" + TINY, end=5, times=10000),
         "too_large": start + welcome + act(READY, b"\0" + TINY, end=5, times=20000),
         "refused": start + ERROR_400,
         "refused_late": start + welcome + ERROR_400,
@@ -275,8 +282,7 @@ def curve_server(frames):
         return act(INITIATE, modes.to_bytes(2, "big") + rest, **repeated)
 
     done = unasked + hello_act + initiate()
-    seeds = asked(start, hello_act + initiate(), b"",
-                  lambda end, times: b"")
+    seeds = asked(start, hello_act + initiate(), b"", lambda end, times: b"")
     seeds |= wrong_messages(done)
     other_vouch = bytes(range(64))
     seeds |= {
@@ -288,6 +294,9 @@ def curve_server(frames):
         "bytewise": bytes([ROUTER | UNASKED | BYTEWISE, 0]) + hello_act + initiate() + messages(),
         "much_metadata_of_both":
             start + hello_act + answer(OK, b"", TINY) + initiate(0, TINY, end=5, times=10000),
+        "much_metadata_in_pieces":
+            bytes([ROUTER | UNASKED | IN_PIECES, 0]) + hello_act +
+            initiate(0, TINY, end=5, times=10000),
         "too_large": unasked + hello_act + initiate(0, TINY, end=5, times=20000),
         "hello_changed":
             start + act(COMMAND, frames["hello_frame"][:-1] + b"\0"),

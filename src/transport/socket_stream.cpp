@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socket_stream.hpp"
 
+#include "base/memory/give_back.hpp"
 #include "base/system/sockets_of_parent.hpp"
 #include "transport/open_socket.hpp"
 
@@ -283,7 +284,7 @@ public:
             given_ = 0;
             collected_.clear();
             if (collected_.capacity() > most_kept)
-                collected_ = {};
+                base::give_back(collected_);
         }
         const int fd = next.fd;
         if (fd < 0)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/handshake/command_frames.hpp"
 
+#include "base/memory/give_back.hpp"
 #include "base/memory/secret.hpp"
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
@@ -74,7 +75,7 @@ void command_reader::next() noexcept
     head_ = {};
     complete_ = false;
     base::wipe(body_.data(), body_.size()); // there may be a password in it
-    body_ = {};
+    base::give_back(body_);
 }
 
 } // namespace zlink::engine

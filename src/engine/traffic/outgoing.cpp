@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/outgoing.hpp"
 
+#include "base/memory/give_back.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic/conflate.hpp"
 
@@ -233,7 +234,7 @@ void outgoing::taken(std::size_t bytes) noexcept
         staged_sent_ += bytes;
         if (staged_sent_ < staged_.size())
             return;
-        staged_ = {}; // seldom needed again
+        base::give_back(staged_); // seldom needed again
         staged_sent_ = 0;
         return;
     case source::batch:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/wire_inbound.hpp"
 
+#include "base/memory/give_back.hpp"
 #include "engine/codec/zmtp3.hpp"
 
 #include <algorithm>
@@ -77,7 +78,7 @@ int wire_inbound::prepare(std::span<iovec> space) noexcept
     const std::size_t size = std::max(needed_, end_ + want);
     try {
         if (end_ == 0 && buffer_.size() > 2 * size)
-            buffer_ = {}; // an idle connection keeps little
+            base::give_back(buffer_); // an idle connection keeps little
         if (buffer_.size() < size)
             buffer_.resize(size);
     } catch (const std::bad_alloc&) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/wire/write_batch.hpp"
 
+#include "base/memory/give_back.hpp"
 #include "engine/bytes.hpp"
 
 #include <algorithm>
@@ -119,7 +120,7 @@ void write_batch::clear() noexcept
     copies_.clear();
     ends_.clear();
     if (copies_.capacity() > kept_bytes)
-        copies_ = {};
+        base::give_back(copies_);
     bytes_ = bytes_written_ = next_ = next_written_ = copies_passed_ = next_end_ = 0;
 }
 
