@@ -148,8 +148,8 @@ template <class Body>
 /// A call has failed: the socket was perhaps closed by another thread while it waited.
 [[gnu::cold, gnu::noinline]] inline int failed(core::socket& socket, int error) noexcept
 {
-    if (socket.left())
-        socket.close_if_left();
+    if (socket.close_requested())
+        socket.close_if_requested();
     return fail(error);
 }
 

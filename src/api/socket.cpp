@@ -100,7 +100,7 @@ int zmq_close(void* socket)
     const auto object = sockets().remove(socket);
     if (!object)
         return sockets().forget(socket) ? 0 : fail(ENOTSOCK);
-    if (object->socket->leave_to_waiting(object))
+    if (object->socket->defer_close(object))
         return 0;
     try {
         object->context->close_socket(object->socket);

@@ -844,7 +844,7 @@ void session::leave_endpoint(bool was_lost) noexcept
         return;
     lost_ = was_lost;
     gave_up_.store(true, std::memory_order_release);
-    link_->endpoints_left.fetch_add(1, std::memory_order_release);
+    link_->endpoints_given_up.fetch_add(1, std::memory_order_release);
 }
 
 void session::stop_if_disconnected() noexcept

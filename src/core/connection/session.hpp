@@ -61,7 +61,7 @@ public:
     /// The socket's thread: the socket wants no more of it. See pipe_peer::on_closed.
     void close(int linger_ms) noexcept;
     /// Any thread: has it ended by itself, as there will be no other connection? Counted by
-    /// socket_link::endpoints_left.
+    /// socket_link::endpoints_given_up.
     bool gave_up() const noexcept { return gave_up_.load(std::memory_order_acquire); }
     /// Then: because a connection was lost? Else there was none of use.
     bool was_lost() const noexcept { return lost_; }

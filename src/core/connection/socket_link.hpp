@@ -43,7 +43,7 @@ struct socket_link {
     inproc_registry* inproc = nullptr;         ///< of the context; handlers of ZAP are bound there
     /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket
     /// looks for them when this has changed.
-    std::atomic<std::uint32_t> endpoints_left{0};
+    std::atomic<std::uint32_t> endpoints_given_up{0};
     /// Counted by the context: it is terminated when no socket and no I/O object is left.
     std::shared_ptr<void> context_hold;
 };

@@ -2,18 +2,18 @@
 #pragma once
 
 #include "base/pace/adaptive_spin.hpp"
-#include "base/sync/asymmetric_fence.hpp"
 #include "base/wait/alarm_reserve.hpp"
 #include "base/wait/descriptor_wakeup.hpp"
 #include "base/wait/mailbox.hpp"
-#include "core/connection/datagram_session.hpp"
 #include "core/connection/inproc.hpp"
-#include "core/connection/listener.hpp"
-#include "core/connection/session.hpp"
+#include "core/socket/deferred_close.hpp"
+#include "core/socket/direct_reading.hpp"
+#include "core/socket/endpoint_list.hpp"
+#include "core/socket/fast_path.hpp"
 #include "core/socket/pattern.hpp"
+#include "core/socket/pipe_table.hpp"
 #include "core/socket/socket_gate.hpp"
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -44,8 +44,13 @@ private:
 /// A socket as its user thread sees it: blocking, time-outs, endpoints, options. What is sent where
 /// is its pattern's business.
 ///
+/// Its functions are in a file for each concept: socket_waiting.cpp (send and receive that block),
+/// socket_polling.cpp (whoever waits for several sockets), socket_pipes.cpp (mail and pipes),
+/// socket_endpoints.cpp, socket_datagrams.cpp, socket_options.cpp, and socket.cpp (how it begins
+/// and ends).
+///
 /// Thread safety: one thread at a time (with a full fence in between), except interrupt() and
-/// leave_to_waiting(). Sockets of thread-safe types are used in turns of their gate, except
+/// defer_close(). Sockets of thread-safe types are used in turns of their gate, except
 /// interrupt(), gate() and poll_events().
 /// Errors: functions return 0 or an errno value (ETERM once the context is being terminated).
 class socket final : public pattern_host {
@@ -71,13 +76,7 @@ public:
     {
         if (box_->has_mail()) [[unlikely]]
             return false;
-        if (shortcuts_.target) {
-            if (shortcuts_.addressed)
-                return put_addressed(data, size, more);
-            if (!more)
-                return shortcuts_.target->put(data, size);
-        }
-        return put_by_pattern(data, size, more);
+        return fast_path_.put(*box_, *pattern_, data, size, more);
     }
     /// send() to a group, as far as the type has groups.
     int send_to_group(std::string_view group, const frame& part, bool dont_wait);
@@ -113,13 +112,12 @@ public:
     {
         if (box_->has_mail()) [[unlikely]]
             return {};
-        if (shortcuts_.source) {
-            if (shortcuts_.addressed)
-                return take_addressed(most);
-            if (const taken_part part = shortcuts_.source->take_last(most)) [[likely]]
-                return note_taken(part);
+        const taken_part part = fast_path_.take(*box_, *pattern_, most);
+        if (part) [[likely]] {
+            more_ = part.more();
+            ++received_;
         }
-        return take_by_pattern(most);
+        return part;
     }
     void received()
     {
@@ -131,8 +129,8 @@ public:
     /// may be null.
     const metadata* share_source_metadata() const noexcept
     {
-        return shortcuts_.source ? shortcuts_.source->share_properties()
-                                 : pattern_->share_source_metadata();
+        const pipe_end* const only = fast_path_.source();
+        return only ? only->share_properties() : pattern_->share_source_metadata();
     }
     /// By which it can be sent to, as far as the type numbers its peers: else 0.
     std::uint32_t source_id() const noexcept
@@ -173,7 +171,7 @@ public:
     /// Parts of messages since this was last asked.
     unsigned take_received() noexcept { return std::exchange(received_, 0); }
     /// Do the connections that this thread reads by itself bring a stream? As of the last look.
-    bool in_stream() const noexcept { return in_stream_; }
+    bool in_stream() const noexcept { return reading_.in_stream(); }
     /// The thread has found nothing and waits for input of this and other sockets. Adds what it has
     /// to wait for as well, the connections that it reads by itself; if that would be more than
     /// `most`, the I/O threads read again, and it is false: look again. Only for a socket without a
@@ -229,7 +227,7 @@ public:
     /// Any thread: the context is being terminated.
     void interrupt() noexcept { box_->interrupt(); }
     /// Is the context being terminated (calls answer ETERM), or was the socket closed while a
-    /// thread waited for it (ENOTSOCK, see left())?
+    /// thread waited for it (ENOTSOCK, see close_requested())?
     bool interrupted() const noexcept { return box_->interrupted(); }
     /// Ends everything; queued messages linger in the background. The object is of no use then.
     void close();
@@ -237,18 +235,17 @@ public:
     // Closing a socket without a gate while a thread waits for it.
 
     /// The thread waits, until end_wait(); one wait may lie within another.
-    void begin_wait() noexcept;
-    /// True if that was the last one and the socket was left(): it has to be closed, see
-    /// close_if_left().
-    bool end_wait() noexcept;
-    /// Any thread, once its handle is gone: true if another thread waits. That is woken, and closes
+    void begin_wait() noexcept { deferred_close_.begin_wait(); }
+    /// True if that was the last one and close_requested(): close_if_requested() has to follow.
+    bool end_wait() noexcept { return deferred_close_.end_wait(); }
+    /// Any thread, once the handle is gone: true if another thread waits. That is woken, and closes
     /// the socket; `owner` keeps socket and context until then. False: the caller closes it.
-    bool leave_to_waiting(const std::shared_ptr<void>& owner) noexcept;
+    bool defer_close(const std::shared_ptr<void>& owner) noexcept;
     /// Was the handle closed?
-    bool left() const noexcept { return left_.load(std::memory_order_acquire); }
-    /// The last thing that a call does with a socket that was left(): closes it, unless another
-    /// thread does.
-    void close_if_left() noexcept;
+    bool close_requested() const noexcept { return deferred_close_.requested(); }
+    /// The last thing that a call does with a socket of which close_requested(): closes it, unless
+    /// another thread does.
+    void close_if_requested() noexcept;
 
     const socket_options& options() const noexcept override { return *options_; }
     /// As they are now: they will not change any more.
@@ -256,7 +253,7 @@ public:
     void drop(pipe_end& pipe) override
     {
         if (!pipe.last_words_follow && !std::exchange(pipe.dropped, true))
-            dropped_.push_back(pipe.shared_from_this()); // adopt() has made room
+            pipes_.drop(pipe);
     }
     void refuse(pipe_end& pipe) override
     {
@@ -268,101 +265,20 @@ public:
     void end_message_to_many() override;
 
 private:
-    static constexpr int would_block = 11; // EAGAIN, checked in socket.cpp
+    static constexpr int would_block = 11; // EAGAIN, checked in socket_waiting.cpp
     int term_error() const noexcept;
-
-    // What spares put() and take() the pattern while nothing else happens to the socket: anything
-    // that may change how the pattern chooses ends in forget_shortcuts().
-    struct shortcuts {
-        pipe_end* target = nullptr; ///< see pattern::only_target()
-        pipe_end* source = nullptr; ///< see pattern::only_source()
-        bool addressed = false;     ///< both go on with the pattern's addressed_progress
-        bool asked_for_target = false;
-        bool asked_for_source = false;
-    };
-    void forget_shortcuts() noexcept { shortcuts_ = {}; }
-    bool put_by_pattern(const std::byte* data, std::size_t size, bool more) noexcept
-    {
-        if (box_->interrupted() || !pattern_->put(data, size, more))
-            return false;
-        if (more) {
-            if (!shortcuts_.addressed)
-                shortcuts_.target = nullptr; // a message was begun, of which only the pattern knows
-        } else if (!shortcuts_.asked_for_target) [[unlikely]] {
-            shortcuts_.asked_for_target = true;
-            shortcuts_.target = pattern_->only_target();
-            shortcuts_.addressed = pattern_->progress().addressed;
-        }
-        return true;
-    }
-    bool put_addressed(const std::byte* data, std::size_t size, bool more) noexcept
-    {
-        addressed_progress& at = pattern_->progress();
-        pipe_end* const to = shortcuts_.target;
-        if (at.in_body == more)
-            return put_by_pattern(data, size, more);
-        if (more) {
-            if (!to->is_named(text_of(data, size)) || !to->has_room_at_hand())
-                return put_by_pattern(data, size, more);
-            at.to = to;
-        } else if (at.to != to || !to->put_last(data, size)) {
-            return put_by_pattern(data, size, more);
-        }
-        at.in_body = more;
-        return true;
-    }
-    taken_part take_addressed(std::size_t most) noexcept
-    {
-        addressed_progress& at = pattern_->progress();
-        pipe_end* const from = shortcuts_.source;
-        if (!at.id_given) {
-            if (!from->can_take() || from->routing_id.size() > most)
-                return take_by_pattern(most);
-            at.id_given = true;
-            const frame id = frame_of(from->routing_id, true);
-            return note_taken({id.data, id.size, true});
-        }
-        const taken_part part = from->take_last(most);
-        if (!part)
-            return take_by_pattern(most);
-        at.id_given = false;
-        return note_taken(part);
-    }
-    taken_part note_taken(const taken_part& part) noexcept
-    {
-        more_ = part.more();
-        ++received_;
-        return part;
-    }
-    taken_part take_by_pattern(std::size_t most) noexcept
-    {
-        if (box_->interrupted())
-            return {};
-        const bool is_id = pattern_->progress().addressed && !pattern_->progress().id_given;
-        const taken_part part = pattern_->take(most);
-        if (!part || is_id)
-            return part ? note_taken(part) : part;
-        if (part.more()) {
-            shortcuts_.source = nullptr; // and no other while messages have several parts
-        } else if (!shortcuts_.asked_for_source) {
-            shortcuts_.source = pattern_->only_source();
-            shortcuts_.addressed = pattern_->progress().addressed;
-        }
-        shortcuts_.asked_for_source = true;
-        return note_taken(part);
-    }
 
     int after_operation(int result)
     {
-        forget_shortcuts();
-        if (!dropped_.empty()) [[unlikely]]
+        fast_path_.forget();
+        if (pipes_.has_dropped()) [[unlikely]]
             drop_pipes();
         return result;
     }
-    void order_waiting() noexcept;
+
+    // Waiting.
     int wait_to_send(const frame& part, bool dont_wait);
     int wait_to_receive(frame& part, bool dont_wait);
-    void reclaim_memory() noexcept;
     template <class Operation>
     int wait_until(Operation operation, int timeout_ms, bool for_input);
     template <class Operation>
@@ -372,23 +288,26 @@ private:
     void write_batches() noexcept;
     void note_wait_for_room() noexcept;
     void consider_reading();
-    void take_lent(pipe_end& pipe);
     int ready_for(int wanted, int& out);
     template <class Operation>
     int try_once_more(Operation operation);
+
+    // Mail and pipes.
     void process_mail();
     void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
-    void adopt(std::shared_ptr<pipe_end> pipe);
+    void take_lent(pipe_end& pipe);
+    void adopt(const std::shared_ptr<pipe_end>& pipe);
     void count_connections() noexcept;
     void finish_pipe(pipe_end& pipe);
     bool end_own_reading(pipe_end& pipe);
     void drop_pipes();
     void close_pipe(pipe_end& pipe, int linger_ms);
+
+    // Endpoints.
+    int bind_inproc(std::string_view name, std::string_view text);
     int bind_failed(std::string_view address, std::string_view endpoint, int error,
                     std::unique_ptr<transport::acceptor> opened);
     int connect_inproc(std::string_view name, const shared_text& endpoint);
-    socket_options& change_options();
-    void snapshot_options();
     std::shared_ptr<const transport::options> transport_options() const noexcept;
     bool wants_other_transport(std::string_view scheme) const noexcept;
     int open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
@@ -397,12 +316,16 @@ private:
     int end_endpoints(endpoint_role role, std::string_view text);
     bool end_bound(std::string_view text);
     bool end_connected(std::string_view text);
-    void forget_left_endpoints() noexcept;
+    void end_pipes_of(const connected_endpoint& ended);
+
+    // Options.
+    socket_options& change_options();
+    void snapshot_options();
 
     socket_services& context_;
     std::shared_ptr<const socket_options> options_; ///< shared with endpoints: copied on write
     const std::shared_ptr<base::mailbox> box_;
-    shortcuts shortcuts_;
+    fast_path fast_path_;
     std::shared_ptr<socket_link> link_;
     const std::unique_ptr<pattern> pattern_;
     base::waiter waiter_;
@@ -411,60 +334,17 @@ private:
     bool closed_ = false;
     bool tells_next_use_ = false;
     bool leaves_batches_ = false; ///< see leave_batches_to_caller()
-    // Who waits stores one and looks at the other, and so does who closes; see leave_to_waiting().
-    std::atomic<std::uint32_t> waits_{0}; ///< written by the socket's thread
-    std::atomic<bool> left_{false};
-    const bool fenced_ = base::has_heavy_fence();
-    std::atomic<bool> closing_{false}; ///< one of the two has begun to close it
-    std::shared_ptr<void> owner_;      ///< once it was left
-    socket_gate* gate_ = nullptr;      ///< of a thread-safe type
+    deferred_close deferred_close_;
+    socket_gate* gate_ = nullptr; ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;
     bool more_ = false;
-
-    // Connections that this thread reads by itself, because it often waits for what comes.
-    struct lent_connection {
-        pipe_end* pipe;
-        int descriptor;
-    };
-    std::vector<lent_connection> lent_;
-    bool in_stream_ = false; ///< one of them brings large messages without waiting for answers
-
-    // Memory of the caller that waits in receive_to(), for a large body to be read into.
-    std::span<std::byte> memory_;
-    pipe_end* read_outside_ = nullptr;         ///< its body is on its way there
-    engine::decoder::outside_body body_there_; ///< has come there as a whole
-    base::steady_clock::time_point last_sleep_{};
-    unsigned quick_sleeps_ = 0;
+    direct_reading reading_;
     base::adaptive_spin receiving_spin_;
     base::adaptive_spin sending_spin_;
     base::adaptive_spin polling_spin_;
     unsigned received_ = 0;
-
-    std::vector<std::shared_ptr<pipe_end>> pipes_; ///< by pipe_end::number; null = free
-    std::vector<std::uint32_t> free_numbers_;
-    std::vector<std::shared_ptr<pipe_end>> dropped_; ///< perhaps closed already
-
-    struct bound_endpoint {
-        std::string endpoint;                ///< wildcards resolved
-        std::shared_ptr<listener> listening; ///< null for inproc
-    };
-    struct connected_endpoint {
-        shared_text endpoint;
-        std::shared_ptr<session> connection; ///< null for inproc, and when it has ended by itself
-        std::weak_ptr<pipe_end> pipe;
-    };
-    struct datagram_endpoint {
-        std::string endpoint;
-        std::string as_given;
-        endpoint_role role;
-        std::shared_ptr<datagram_session> session;
-        std::weak_ptr<pipe_end> pipe;
-    };
-    std::vector<bound_endpoint> bound_;
-    std::vector<connected_endpoint> connected_;
-    bool knows_ended_ = false;         ///< some of them are only there to be disconnected
-    std::uint32_t endpoints_left_ = 0; ///< as of the last look at socket_link::endpoints_left
-    std::vector<datagram_endpoint> datagrams_;
+    pipe_table pipes_;
+    endpoint_list endpoints_;
     shared_text last_endpoint_;
 };
 

@@ -4,7 +4,6 @@
 #include "core/socket/socket.hpp"
 #include "core/socket/socket_services.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <zmq.h>
 
@@ -35,21 +34,16 @@ int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_ro
     snapshot_options();
     const auto session = std::make_shared<datagram_session>(*thread, link_, options_, *head, role,
                                                             std::move(opened));
-    auto pipe = session->make_pipe();
-    datagrams_.push_back({last_endpoint_, std::string(text), role, session, pipe});
-    adopt(std::move(pipe));
+    const auto pipe = session->make_pipe();
+    endpoints_.add(datagram_endpoint{last_endpoint_, std::string(text), role, session, pipe});
+    adopt(pipe);
     session->start();
     return after_operation(0);
 }
 
 int socket::end_datagrams(endpoint_role role, std::string_view text)
 {
-    const auto stays = [&](const datagram_endpoint& one) {
-        return one.role != role || (one.endpoint != text && one.as_given != text);
-    };
-    const auto ended = std::stable_partition(datagrams_.begin(), datagrams_.end(), stays);
-    const std::vector<datagram_endpoint> ending(ended, datagrams_.end());
-    datagrams_.erase(ended, datagrams_.end());
+    const auto ending = endpoints_.take_datagrams(role, text);
     for (const datagram_endpoint& one : ending) {
         if (const auto pipe = one.pipe.lock(); pipe && !pipe->closed_here())
             close_pipe(*pipe, options_->linger_ms);

@@ -31,7 +31,7 @@ void poll_set::add_descriptor(int fd, short wanted, short& ready)
 int poll_set::check_sockets(int& ready, std::uint32_t& mail)
 {
     for (const socket_item& item : sockets_) {
-        if (item.polled->left())
+        if (item.polled->close_requested())
             return ENOTSOCK;
         int events = 0;
         if (const int error = item.polled->poll_events(item.wanted, events, mail))

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "core/socket/direct_reading.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace zlink::core {
+namespace {
+
+// So many waits that follow one another within quick_wait, and the thread reads by itself.
+constexpr std::chrono::milliseconds quick_wait{2};
+constexpr unsigned quick_waits_until_reading = 8;
+constexpr unsigned quick_waits_until_next_try = 64;
+
+} // namespace
+
+bool direct_reading::is_worth_asking() noexcept
+{
+    const auto now = base::steady_clock::now();
+    quick_waits_ = now - last_wait_ < quick_wait ? quick_waits_ + 1 : 0;
+    last_wait_ = now;
+    return quick_waits_ % quick_waits_until_next_try == quick_waits_until_reading &&
+           connections_.empty();
+}
+
+bool direct_reading::contains(const pipe_end& pipe) const noexcept
+{
+    return std::ranges::find(connections_, &pipe, &connection::pipe) != connections_.end();
+}
+
+pipe_end::lent_read direct_reading::read_one(pipe_end& pipe) noexcept
+{
+    const bool memory_taken = body_here_.announced || (coming_from_ && coming_from_ != &pipe);
+    const auto read = pipe.read_connection(memory_taken ? std::span<std::byte>{} : memory_);
+    if (!memory_taken)
+        coming_from_ = read.outside ? &pipe : nullptr;
+    if (read.body.announced)
+        body_here_ = read.body;
+    return read;
+}
+
+void direct_reading::give_back() noexcept
+{
+    for (const connection& each : connections_)
+        each.pipe->stop_reading();
+    connections_.clear();
+}
+
+bool direct_reading::remove(const pipe_end& pipe) noexcept
+{
+    if (coming_from_ == &pipe)
+        reclaim_memory();
+    return std::erase_if(connections_,
+                         [&](const connection& each) { return each.pipe == &pipe; }) != 0;
+}
+
+bool direct_reading::take_body(const frame& part) noexcept
+{
+    if (!body_here_.announced || part.owner != body_here_.announced)
+        return false;
+    std::exchange(body_here_, {}).announced->drop_reference(); // the part has another
+    return true;
+}
+
+void direct_reading::reclaim_memory() noexcept
+{
+    if (coming_from_)
+        std::exchange(coming_from_, nullptr)->take_memory_back();
+    if (body_here_.announced) {
+        std::memcpy(body_here_.announced->data, memory_.data(), body_here_.bytes);
+        std::exchange(body_here_, {}).announced->drop_reference();
+    }
+    memory_ = {};
+}
+
+} // namespace zlink::core

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a socket is bound and connected to: how endpoints begin and end.
+#include "core/connection/inproc.hpp"
+#include "core/connection/listener.hpp"
+#include "core/connection/session.hpp"
+#include "core/socket/endpoint.hpp"
+#include "core/socket/socket.hpp"
+#include "core/socket/socket_services.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <utility>
+#include <zmq.h>
+
+namespace zlink::core {
+
+std::shared_ptr<const transport::options> socket::transport_options() const noexcept
+{
+    return {options_, &options_->transport};
+}
+
+int socket::bind_failed(std::string_view address, std::string_view endpoint, int error,
+                        std::unique_ptr<transport::acceptor> opened)
+{
+    if (opened) {
+        const int fd = opened->descriptor();
+        opened.reset();
+        link_->events.emit({ZMQ_EVENT_CLOSED,
+                            monitor_event::number(fd),
+                            monitor_event::side::bound,
+                            endpoint,
+                            {}});
+    }
+    link_->events.emit({ZMQ_EVENT_BIND_FAILED,
+                        monitor_event::number(error),
+                        monitor_event::side::bound,
+                        address,
+                        {}});
+    return error;
+}
+
+int socket::bind_inproc(std::string_view name, std::string_view text)
+{
+    shared_text last{std::string(text)};
+    bound_endpoint made{last, nullptr};
+    endpoints_.reserve_bound(); // before the name is known: memory may run out
+    if (const int error = context_.inproc().bind(std::string(name), {link_, options_.get()}))
+        return error;
+    endpoints_.add(std::move(made));
+    last_endpoint_ = std::move(last);
+    process_mail();
+    return 0;
+}
+
+int socket::bind(std::string_view text)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    endpoint_text endpoint;
+    if (const int error = parse_endpoint(text, endpoint))
+        return error;
+    if (wants_other_transport(endpoint.scheme))
+        return ENOCOMPATPROTO;
+    if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
+        return open_datagrams(*datagrams, endpoint_role::bound, text, endpoint.address);
+    if (endpoint.scheme == "inproc")
+        return bind_inproc(endpoint.address, text);
+    const transport_row* const row = context_.find_transport(endpoint.scheme);
+    if (!row)
+        return EPROTONOSUPPORT;
+    if (!choose_mechanism(context_.mechanisms(), *options_))
+        return ENOTSUP;
+    runtime::io_thread* thread = context_.choose_thread(options_->affinity);
+    if (!thread)
+        return EMTHREAD;
+    transport::error_code error;
+    std::unique_ptr<transport::acceptor> acceptor;
+    auto address = row->scheme->parse_bind(endpoint.address, transport_options(), error);
+    if (!error)
+        acceptor = address->listen(thread->context(), error);
+    if (error)
+        return bind_failed(endpoint.address, row->scheme->known_unbound ? text : std::string_view(),
+                           error.value(), std::move(acceptor));
+    snapshot_options();
+    const int fd = acceptor->descriptor();
+    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, options_, *row,
+                                                std::move(address), std::move(acceptor));
+    last_endpoint_ = listening->endpoint();
+    endpoints_.add(bound_endpoint{last_endpoint_, listening});
+    link_->events.emit({ZMQ_EVENT_LISTENING,
+                        monitor_event::number(fd),
+                        monitor_event::side::bound,
+                        last_endpoint_,
+                        {}});
+    listening->start();
+    return 0;
+}
+
+int socket::connect_inproc(std::string_view name, const shared_text& endpoint)
+{
+    auto pipe = context_.inproc().connect(std::string(name), {link_, options_.get()});
+    endpoints_.add(connected_endpoint{endpoint, nullptr, pipe});
+    pipe->made_by_call = true;
+    adopt(pipe);
+    if (const auto info = pipe->take_peer())
+        pattern_->identified(*pipe, *info);
+    return after_operation(0);
+}
+
+int socket::connect(std::string_view text)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    endpoint_text endpoint;
+    if (const int error = parse_endpoint(text, endpoint))
+        return error;
+    if (wants_other_transport(endpoint.scheme))
+        return ENOCOMPATPROTO;
+    if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
+        return open_datagrams(*datagrams, endpoint_role::connected, text, endpoint.address);
+    const shared_text given{std::string(text)};
+    if (const int error = pattern_->check_connect())
+        return error;
+    if (endpoint.scheme == "inproc") {
+        last_endpoint_ = given;
+        return connect_inproc(endpoint.address, given);
+    }
+    const transport_row* const row = context_.find_transport(endpoint.scheme);
+    if (!row)
+        return EPROTONOSUPPORT;
+    if (!choose_mechanism(context_.mechanisms(), *options_))
+        return ENOTSUP;
+    transport::error_code error;
+    auto address = row->scheme->parse_connect(endpoint.address, transport_options(), error);
+    if (error)
+        return error.value();
+    if (pattern_->connects_once() && endpoints_.has_connection_to(given))
+        return 0;
+    runtime::io_thread* thread = context_.choose_thread(options_->affinity);
+    if (!thread)
+        return EMTHREAD;
+    snapshot_options();
+    endpoints_.replace_ended(given);
+    auto connection =
+        std::make_shared<session>(*thread, link_, options_, given, *row, std::move(address));
+    connected_endpoint& made = endpoints_.add(connected_endpoint{given, connection, {}});
+    if (!options_->immediate) {
+        auto pipe = connection->make_pipe();
+        made.pipe = pipe;
+        pipe->made_by_call = true;
+        adopt(pipe);
+    }
+    connection->start();
+    last_endpoint_ = given;
+    return after_operation(0);
+}
+
+int socket::connect_peer(std::string_view text, std::uint32_t& routing_id)
+{
+    if (box_->interrupted())
+        return ETERM;
+    if (!pattern_->names_peers())
+        return ENOTSUP;
+    if (options_->immediate)
+        return EFAULT; // there is no peer before the connection
+    if (const int error = connect(text))
+        return error;
+    routing_id = pattern_->newest_peer();
+    return 0;
+}
+
+int socket::unbind(std::string_view text)
+{
+    return end_endpoints(endpoint_role::bound, text);
+}
+
+int socket::disconnect(std::string_view text)
+{
+    return end_endpoints(endpoint_role::connected, text);
+}
+
+// Both calls end what they find under the name, of whatever role: `role` is only what they look for
+// first, which matters where inproc has both.
+int socket::end_endpoints(endpoint_role role, std::string_view text)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    endpoint_text endpoint;
+    if (const int error = parse_endpoint(text, endpoint))
+        return error;
+    if (context_.find_datagram_scheme(endpoint.scheme))
+        return end_datagrams(role, text);
+    bool found;
+    if (endpoint.scheme == "inproc") {
+        found = role == endpoint_role::bound ? end_bound(text) || end_connected(text)
+                                             : end_connected(text) || end_bound(text);
+    } else {
+        const transport_row* const row = context_.find_transport(endpoint.scheme);
+        if (!row)
+            return EPROTONOSUPPORT;
+        found = end_bound(text);
+        found = end_connected(text) || found;
+        if (!found && !endpoints_.has_no_streams()) {
+            // Another way to write it; may have to resolve a name.
+            const auto number = row->scheme->canonical(endpoint.address, options_->transport);
+            found = end_bound(number);
+            found = end_connected(number) || found;
+        }
+    }
+    return found ? after_operation(0) : ENOENT;
+}
+
+bool socket::end_bound(std::string_view text)
+{
+    bool found = false;
+    while (const auto ended = endpoints_.take_bound(text)) {
+        found = true;
+        if (!ended->listening) {
+            context_.inproc().unbind(inproc_name(ended->endpoint), *link_);
+            continue; // pipes that exist stay
+        }
+        ended->listening->close();
+        process_mail();
+        pipes_.for_each_kept([&](pipe_end& pipe) {
+            if (!pipe.connected_side && pipe.endpoint.get() == ended->endpoint)
+                finish_pipe(pipe);
+        });
+    }
+    return found;
+}
+
+bool socket::end_connected(std::string_view text)
+{
+    bool found = false;
+    while (const auto ended = endpoints_.take_connected(text)) {
+        found = true;
+        if (ended->connection)
+            ended->connection->stop_if_disconnected();
+        const auto pipe = ended->pipe.lock();
+        if (pipe && !pipe->closed_here()) {
+            if (more_ && pattern_->source() == pipe.get()) {
+                pipe->hang_up(options_->linger_ms); // the message that is being read goes on
+                finish_pipe(*pipe);
+            } else {
+                close_pipe(*pipe, options_->linger_ms);
+            }
+        }
+        if (!ended->connection)
+            continue;
+        if (!pipe) // IMMEDIATE=1: those of its connections; else there are no others
+            end_pipes_of(*ended);
+        ended->connection->close(options_->linger_ms);
+    }
+    return found;
+}
+
+void socket::end_pipes_of(const connected_endpoint& ended)
+{
+    read_lent(); // what has come can be received at once, also if it is this thread that reads
+    pipes_.for_each_kept([&](pipe_end& pipe) {
+        if (!pipe.connected_side || pipe.endpoint != ended.endpoint ||
+            !pipe.belongs_to(*ended.connection))
+            return;
+        if (pipe.leave()) {
+            end_own_reading(pipe); // its I/O thread takes that back
+            pattern_->peer_closed(pipe);
+        } else {
+            finish_pipe(pipe);
+        }
+    });
+}
+
+} // namespace zlink::core

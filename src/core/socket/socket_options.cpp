@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// The options of a socket, of which endpoints keep what held when they were made.
+#include "core/socket/socket.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <zmq.h>
+
+namespace zlink::core {
+
+// Who has got a copy keeps it as it is.
+socket_options& socket::change_options()
+{
+    auto copy = std::make_shared<socket_options>(*options_);
+    socket_options& fresh = *copy;
+    options_ = std::move(copy);
+    return fresh;
+}
+
+// For a new endpoint.
+void socket::snapshot_options()
+{
+    if (options_->wire != pattern_->wire())
+        change_options().wire = pattern_->wire();
+}
+
+int socket::set_option(int id, const void* value, std::size_t bytes)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    int error = pattern_->set_option(id, value, bytes);
+    if (error == EINVAL)
+        error = core::set_option(change_options(), id, value, bytes);
+    else
+        return after_operation(error);
+    if (error == 0) {
+        if (id == ZMQ_SNDHWM || id == ZMQ_RCVHWM) {
+            pipes_.for_each([this](pipe_end& pipe) {
+                pipe.set_limits(options_->send_hwm, options_->receive_hwm);
+                pattern_->writable(pipe);
+            });
+        }
+    }
+    return after_operation(error);
+}
+
+int socket::get_option(int id, void* value, std::size_t* bytes)
+{
+    if (box_->interrupted())
+        return ETERM;
+    if (!value || !bytes)
+        return EINVAL;
+    switch (id) {
+    case ZMQ_RCVMORE:
+        return write_int(more_ ? 1 : 0, value, bytes);
+    case ZMQ_FD: {
+        if (thread_safe_)
+            return EINVAL; // one descriptor cannot tell many threads
+        leave_reading();
+        const int fd = box_->descriptor();
+        return fd < 0 ? errno : write_int(fd, value, bytes);
+    }
+    case ZMQ_EVENTS: {
+        if (*bytes < sizeof(int))
+            return EINVAL;
+        int now = 0;
+        const int error = events(now);
+        if (!error && !(now & ZMQ_POLLIN))
+            write_batches();
+        return error ? error : write_int(now, value, bytes);
+    }
+    case ZMQ_LAST_ENDPOINT:
+        return write_text(last_endpoint_, value, bytes);
+    default:
+        break;
+    }
+    if (box_->has_mail())
+        process_mail();
+    const int error = pattern_->get_option(id, value, bytes);
+    return error == EINVAL ? core::get_option(*options_, id, value, bytes) : error;
+}
+
+} // namespace zlink::core

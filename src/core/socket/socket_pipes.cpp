@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pipes of a socket: how they come and go, and what the mail about them makes its pattern do.
+#include "core/pace/burst.hpp"
+#include "core/pace/write_policy.hpp"
+#include "core/socket/socket.hpp"
+#include "core/socket/socket_services.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace zlink::core {
+
+void socket::process_mail()
+{
+    // Before their last mail is collected.
+    endpoints_.forget_given_up(link_->endpoints_given_up.load(std::memory_order_acquire));
+    box_->clear_descriptor();
+    if (box_->has_mail())
+        pattern_->begin_mail();
+    box_->collect([this](const std::shared_ptr<void>& owner, base::mail& item,
+                         std::uint32_t events) { handle_mail(owner, item, events); });
+    after_operation(0);
+}
+
+void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events)
+{
+    ++mail_seen_;
+    auto& pipe = static_cast<pipe_end&>(item);
+    if (pipe.closed_here())
+        return;
+    std::unique_ptr<peer_info> peer;
+    const auto done = [&events](std::uint32_t event) { events &= ~event; };
+    try {
+        // First: what is read while attaching shows whom it is from.
+        if (events & pipe_end::identified) {
+            peer = pipe.take_peer();
+            if (peer) // else it came with news that were looked at before
+                pipe.set_properties(peer->properties);
+        }
+        if (events & pipe_end::attached)
+            adopt(std::static_pointer_cast<pipe_end>(owner));
+        done(pipe_end::attached);
+        if (peer && (events & pipe_end::identified)) {
+            fast_path_.forget();
+            pattern_->identified(pipe, *peer);
+        }
+        done(pipe_end::identified);
+        if (events & pipe_end::leaving) {
+            fast_path_.forget();
+            pipe.mark_other_closed();
+            pipe.last_words_follow = true;
+            pattern_->peer_closed(pipe);
+        }
+        done(pipe_end::leaving);
+        if (events & pipe_end::readable)
+            pattern_->readable(pipe);
+        done(pipe_end::readable);
+        if (events & pipe_end::writable)
+            pattern_->writable(pipe);
+        done(pipe_end::writable);
+        if (events & pipe_end::lent)
+            take_lent(pipe);
+        done(pipe_end::lent);
+        if (events & pipe_end::closed) {
+            pipe.mark_other_gone();
+            pipe.last_words_follow = false;
+            pattern_->readable(pipe);
+            finish_pipe(pipe);
+        }
+    } catch (...) { // memory has run out: what is still to be done stays news
+        if (peer && (events & pipe_end::identified))
+            pipe.set_peer(std::move(peer)); // needs no memory
+        pipe.notify(events);
+        throw;
+    }
+}
+
+void socket::take_lent(pipe_end& pipe)
+{
+    reading_.add(pipe, [this](pipe_end& read) {
+        fast_path_.forget();
+        pattern_->readable(read);
+    });
+}
+
+void socket::adopt(const std::shared_ptr<pipe_end>& pipe)
+{
+    fast_path_.forget();
+    pipes_.add(pipe);
+    pipe->set_limits(options_->send_hwm, options_->receive_hwm);
+    count_connections();
+    try {
+        pattern_->attach(*pipe);
+    } catch (...) {
+        pattern_->detach(*pipe);
+        pipes_.remove(*pipe);
+        count_connections();
+        throw;
+    }
+}
+
+void socket::count_connections() noexcept
+{
+    const std::size_t count = pipes_.size();
+    link_->pace->connections = count;
+    if (count > 2)
+        return;
+    pipes_.for_each([&](pipe_end& pipe) { pipe.waits_for_reader = pipe.is_inproc && count == 1; });
+}
+
+// The peer is gone: nothing more is written; what can still be read keeps the pipe.
+void socket::finish_pipe(pipe_end& pipe)
+{
+    fast_path_.forget();
+    pipe.mark_other_closed();
+    pattern_->peer_closed(pipe);
+    frame unread;
+    if (!pattern_->reads_from(pipe) || !pipe.peek(unread))
+        drop(pipe);
+}
+
+// This thread reads nothing more of its connection. True if it did.
+bool socket::end_own_reading(pipe_end& pipe)
+{
+    fast_path_.forget();
+    return reading_.remove(pipe);
+}
+
+void socket::ignore_arrivals(pipe_end& pipe)
+{
+    if (end_own_reading(pipe))
+        pipe.stop_reading();
+}
+
+void socket::begin_message_to_many(std::size_t pipes)
+{
+    if (pipes > fan_out_budget::direct_writes)
+        link_->pace->begin_message_to_many(pipes, burst::clock::now());
+    else
+        link_->pace->begin_message_to_few();
+}
+
+void socket::end_message_to_many()
+{
+    if (link_->pace->message == fan_out_budget::extent::many)
+        link_->pace->end_message_to_many(burst::clock::now());
+    link_->pace->message = fan_out_budget::extent::unknown;
+}
+
+void socket::drop_pipes()
+{
+    while (pipes_.has_dropped()) {
+        const auto pipe = pipes_.take_dropped();
+        if (!pipe->closed_here())
+            close_pipe(*pipe, options_->linger_ms);
+    }
+}
+
+void socket::close_pipe(pipe_end& pipe, int linger_ms)
+{
+    end_own_reading(pipe);
+    pattern_->detach(pipe);
+    if (pipe.is_inproc && pipe.connected_side)
+        context_.inproc().close(pipe, linger_ms);
+    else
+        pipe.close(linger_ms);
+    pipes_.remove(pipe);
+    count_connections();
+}
+
+} // namespace zlink::core

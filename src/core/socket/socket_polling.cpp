@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a thread asks of a socket that waits for several, or in a way of its own: whether it is
+// ready, and when to look again.
+#include "core/socket/socket.hpp"
+#include "core/socket/socket_services.hpp"
+
+#include <cerrno>
+#include <zmq.h>
+
+namespace zlink::core {
+
+int socket::events(int& out)
+{
+    process_mail();
+    leave_reading(); // whoever asks waits in another way than by receiving
+    return ready_for(ZMQ_POLLIN | ZMQ_POLLOUT, out);
+}
+
+int socket::ready_for(int wanted, int& out)
+{
+    if (box_->interrupted())
+        return term_error();
+    out = ((wanted & ZMQ_POLLIN) && pattern_->can_receive() ? ZMQ_POLLIN : 0) |
+          ((wanted & ZMQ_POLLOUT) && pattern_->can_send() ? ZMQ_POLLOUT : 0);
+    after_operation(0);
+    return 0;
+}
+
+int socket::peer_events(std::string_view routing_id, int& out)
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    return pattern_->peer_events(routing_id, out);
+}
+
+int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
+{
+    const auto look = [&] {
+        const std::uint32_t before = mail_seen_;
+        if (box_->has_mail() || box_->watched())
+            process_mail();
+        int error = ready_for(wanted, out);
+        if (!error && (wanted & ~out & ZMQ_POLLIN) && read_lent() == base::glance::news)
+            error = ready_for(wanted, out);
+        mail += mail_seen_ - before;
+        return error;
+    };
+    if (!gate_)
+        return look();
+    const socket_gate::turn mine(*gate_);
+    if (closed_)
+        return ENOTSOCK;
+    if (const int error = look())
+        return error;
+    if (out & wanted)
+        return 0;
+    flush();
+    if (!box_->prepare_sleep(*gate_))
+        ++mail; // has come meanwhile: the caller, who knows how long it may wait, looks again
+    return 0;
+}
+
+bool socket::expect_mail(std::uint32_t seen) noexcept
+{
+    if (mail_seen_ != seen)
+        return false;
+    flush();
+    return box_->prepare_sleep(*gate_);
+}
+
+bool socket::prepare_to_poll(std::vector<int>& descriptors, std::size_t most)
+{
+    consider_reading();
+    if (descriptors.size() + reading_.connections().size() > most)
+        return !leave_reading();
+    for (const auto& connection : reading_.connections())
+        descriptors.push_back(connection.descriptor);
+    return true;
+}
+
+base::alarm_reserve& socket::alarms() noexcept
+{
+    return context_.alarms();
+}
+
+} // namespace zlink::core
