@@ -41,6 +41,7 @@ public:
     std::deque<std::string> pieces; ///< one with each read, as far as there is room for it
     std::string input;              ///< after these, any number of bytes at a time
     bool ended = false;             ///< then the stream ends
+    bool tells_of_more = false;     ///< a read that leaves something says io_result::more
 
     // --- budgets
     std::size_t room = SIZE_MAX;    ///< so many more bytes are taken
@@ -96,7 +97,7 @@ public:
         from.erase(0, moved);
         if (!loops && !pieces.empty() && pieces.front().empty())
             pieces.pop_front();
-        return {moved, 0};
+        return {moved, 0, tells_of_more && has_input()};
     }
 
     transport::io_result write_some(const iovec* buffers, int count) noexcept override
