@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/pace/trial_interval.hpp"
 #include "base/system/held_signals.hpp"
 #include "base/wait/waiter.hpp"
 
@@ -66,8 +67,6 @@ private:
     static constexpr int first_credit = 6;
     static constexpr int most_credit = 16;
     static constexpr int cost_of_bad_look = 2;
-    static constexpr unsigned fewest_short_sleeps = 4;
-    static constexpr unsigned most_short_sleeps = 1024;
 
     template <class Found>
     wait_result look(deadline until, Found& found)
@@ -115,12 +114,12 @@ private:
         if (well) {
             credit_ = std::min(credit_ + 1, most_credit);
             if (credit_ == most_credit)
-                short_sleeps_needed_ = fewest_short_sleeps;
+                short_sleeps_needed_.shorten();
             return;
         }
         credit_ -= cost_of_bad_look;
         if (credit_ <= 0)
-            short_sleeps_needed_ = std::min(short_sleeps_needed_ * 2, most_short_sleeps);
+            short_sleeps_needed_.lengthen();
     }
 
     void slept(std::chrono::nanoseconds time) noexcept
@@ -131,7 +130,7 @@ private:
         }
         ++short_sleeps_;
         usual_sleep_ += (time - usual_sleep_) / 4;
-        if (short_sleeps_ < short_sleeps_needed_ || credit_ > 0)
+        if (short_sleeps_ < short_sleeps_needed_.length() || credit_ > 0)
             return;
         credit_ = first_credit;
         short_sleeps_ = 0;
@@ -143,7 +142,7 @@ private:
     unsigned by_first_yield_ = 0;            ///< looks in a row whose first yield brought the news
     unsigned looks_ = 0;                     ///< since there have been enough of them
     unsigned short_sleeps_ = 0;
-    unsigned short_sleeps_needed_ = fewest_short_sleeps;
+    trial_interval<4, 1024> short_sleeps_needed_; ///< until looks are tried
 };
 
 } // namespace zlink::base

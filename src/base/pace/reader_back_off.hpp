@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/pace/trial_interval.hpp"
 #include "base/wait/waiter.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -61,7 +61,6 @@ private:
     static constexpr unsigned breaks_in_window = 32;
     // Then it is looked at again how fast they come without.
     static constexpr unsigned most_windows_with_breaks = 256;
-    static constexpr unsigned most_windows_until_try = 1024;
     // With so many the breaks have paid, whatever ended them.
     static constexpr unsigned fewest_good_windows = 4;
 
@@ -91,10 +90,9 @@ private:
         if (!in_vain && windows_with_breaks_ < most_windows_with_breaks)
             return;
         breaks_ = false;
-        wait_ = windows_with_breaks_ < fewest_good_windows
-                    ? std::min(wait_ * 2, most_windows_until_try)
-                    : 1;
-        windows_until_try_ = wait_;
+        windows_until_try_ = windows_with_breaks_ < fewest_good_windows
+                                 ? windows_between_tries_.lengthen()
+                                 : windows_between_tries_.shorten();
     }
 
     unsigned looks_left_ = looks_in_window;
@@ -104,7 +102,7 @@ private:
     duration each_without_{}; ///< time from message to message without breaks
     unsigned windows_with_breaks_ = 0;
     unsigned windows_until_try_ = 1;
-    unsigned wait_ = 1;
+    trial_interval<1, 1024> windows_between_tries_;
 };
 
 } // namespace zlink::base

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/pace/trial_interval.hpp"
 #include "base/wait/waiter.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -41,17 +41,16 @@ public:
             std::this_thread::yield(); // to the reader, if it shares the processor
             const step made = attempt();
             if (made == step::done) {
-                vain_waits_ = 0;
+                stalls_after_vain_wait_.shorten();
                 break;
             }
             now = steady_clock::now();
             if (made == step::progress) {
                 progress = now;
                 in_vain = 0;
-                vain_waits_ = 0;
+                stalls_after_vain_wait_.shorten();
             } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall_) {
-                vain_waits_ = std::min(vain_waits_ + 1, most_vain_waits);
-                stalls_to_pass_ = 1U << vain_waits_;
+                stalls_to_pass_ = stalls_after_vain_wait_.lengthen();
                 break;
             }
         }
@@ -60,14 +59,13 @@ public:
 
 private:
     static constexpr std::chrono::milliseconds longest_wait{1};
-    static constexpr unsigned most_vain_waits = 6; ///< that count
     // The reader may have to wait for a processor as well.
     static constexpr unsigned fewest_attempts = 16;
     static constexpr unsigned fewest_attempts_in_vain = 4;
 
     const std::chrono::microseconds longest_stall_;
     unsigned stalls_to_pass_ = 0; ///< before the next one is waited for
-    unsigned vain_waits_ = 0;     ///< in a row
+    trial_interval<1, 64> stalls_after_vain_wait_;
 };
 
 } // namespace zlink::base

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/pace/trial_interval.hpp"
 #include "base/wait/waiter.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -55,7 +55,6 @@ private:
     static constexpr double longest_try = 1.05;
     // Then it is looked at again how fast the stream is with looks.
     static constexpr unsigned most_windows_asleep = 256;
-    static constexpr unsigned most_windows_until_try = 1024;
 
     void end_window(time_point now) noexcept
     {
@@ -107,13 +106,13 @@ private:
 
     void look_again() noexcept
     {
-        wait_ = state_ == state::tries ? std::min(wait_ * 2, most_windows_until_try) : 1;
-        windows_until_try_ = wait_;
+        windows_until_try_ = state_ == state::tries ? windows_between_tries_.lengthen()
+                                                    : windows_between_tries_.shorten();
         state_ = state::looks;
     }
 
     state state_ = state::looks;
-    unsigned wait_ = 1;
+    base::trial_interval<1, 1024> windows_between_tries_;
     unsigned windows_until_try_ = 1; ///< whole ones: the time of the first is not known
     unsigned windows_asleep_ = 0;
     double looking_ns_per_byte_ = 0;
