@@ -166,11 +166,11 @@ long timer_set::timeout_ms() const
     if (queue_.empty()) {
         return -1;
     }
-    const auto left =
+    const auto remaining =
         std::chrono::ceil<std::chrono::milliseconds>(queue_.begin()->first - clock::now());
-    using rep = decltype(left)::rep;
+    using rep = decltype(remaining)::rep;
     return static_cast<long>(
-        std::clamp<rep>(left.count(), 0, rep{std::numeric_limits<long>::max()}));
+        std::clamp<rep>(remaining.count(), 0, rep{std::numeric_limits<long>::max()}));
 }
 
 void timer_set::execute()

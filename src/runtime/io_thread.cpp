@@ -53,8 +53,8 @@ void schedule(const thread_settings& settings)
 io_thread::~io_thread()
 {
     stop();
-    while (resident* const left = next_asked())
-        left->keep_alive_.reset(); // may be the end of it
+    while (resident* const remaining = next_asked())
+        remaining->keep_alive_.reset(); // may be the end of it
 }
 
 int io_thread::start(int index, const thread_settings& settings)

@@ -53,16 +53,16 @@ TEST(residents, see_all_that_came_before_each_request)
 
 TEST(residents, that_are_never_served_are_let_go)
 {
-    std::weak_ptr<counter> left;
+    std::weak_ptr<counter> remaining;
     {
         io_thread never_started;
         const auto what = std::make_shared<counter>();
-        left = what;
+        remaining = what;
         never_started.ask(*what, 0, what);
         never_started.ask(*what, 0, what);
         EXPECT_EQ(3, what.use_count() + 1);
     }
-    EXPECT_TRUE(left.expired());
+    EXPECT_TRUE(remaining.expired());
 }
 
 /// Writes down what it does; asks itself again as often as it was told.

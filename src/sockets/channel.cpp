@@ -60,8 +60,8 @@ private:
     // False if the call has to end: what is left is dropped later.
     bool skip_message(discard_bound& bound) noexcept
     {
-        skipping_ = !from_->skip_message(bound.parts_left);
-        if (bound.parts_left != 0)
+        skipping_ = !from_->skip_message(bound.remaining_parts);
+        if (bound.remaining_parts != 0)
             return true;
         from_->notify(core::pipe_end::readable);
         return false;

@@ -34,13 +34,13 @@ public:
     void readable(core::pipe_end& pipe) override
     {
         core::frame part;
-        for (std::size_t left = share_.of_a_pipe(); pipe.peek(part);) {
-            if (!share_.allows(left)) { // a later look at the mail goes on
+        for (std::size_t remaining = share_.of_a_pipe(); pipe.peek(part);) {
+            if (!share_.allows(remaining)) { // a later look at the mail goes on
                 share_.note_unfinished();
                 pipe.notify(core::pipe_end::readable);
                 break;
             }
-            left -= std::min(left, reading_share::cost_of(part));
+            remaining -= std::min(remaining, reading_share::cost_of(part));
             if (part.command())
                 membership(pipe, engine::parse_traffic_command(part.bytes()));
             pipe.pop();

@@ -36,13 +36,13 @@ void xpub::readable(core::pipe_end& pipe)
 bool xpub::read_share(core::pipe_end& pipe)
 {
     core::frame part;
-    for (std::size_t left = share_.of_a_pipe(); knows(pipe) && pipe.peek(part);) {
-        if (!share_.allows(left)) {
+    for (std::size_t remaining = share_.of_a_pipe(); knows(pipe) && pipe.peek(part);) {
+        if (!share_.allows(remaining)) {
             share_.note_unfinished();
             pipe.notify(core::pipe_end::readable);
             return false;
         }
-        left -= std::min(left, reading_share::cost_of(part));
+        remaining -= std::min(remaining, reading_share::cost_of(part));
         read_part(pipe, part);
     }
     return true;
@@ -170,9 +170,9 @@ void xpub::peer_closed(core::pipe_end& pipe)
 {
     if (passes_upstream()) { // what it has said by now, and no more
         core::frame part;
-        for (auto left = pipe.inbound_messages() + 1;
-             left != 0 && knows(pipe) && pipe.peek(part);) {
-            left -= !part.more();
+        for (auto remaining = pipe.inbound_messages() + 1;
+             remaining != 0 && knows(pipe) && pipe.peek(part);) {
+            remaining -= !part.more();
             read_part(pipe, part);
         }
     }

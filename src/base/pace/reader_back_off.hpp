@@ -28,7 +28,7 @@ public:
     template <class Now>
     bool wants_break(std::uint64_t taken, Now now)
     {
-        if (looks_left_-- == 0) [[unlikely]]
+        if (remaining_looks_-- == 0) [[unlikely]]
             end_window(taken, now());
         return breaks_;
     }
@@ -75,7 +75,7 @@ private:
             begin_breaks(each);
         taken_before_ = taken;
         begin_ = now;
-        looks_left_ = breaks_ ? breaks_in_window : looks_in_window;
+        remaining_looks_ = breaks_ ? breaks_in_window : looks_in_window;
     }
     void begin_breaks(duration each) noexcept
     {
@@ -95,7 +95,7 @@ private:
                                  : windows_between_tries_.shorten();
     }
 
-    unsigned looks_left_ = looks_in_window;
+    unsigned remaining_looks_ = looks_in_window;
     bool breaks_ = false;
     std::uint64_t taken_before_ = 0; ///< the window
     steady_clock::time_point begin_{};

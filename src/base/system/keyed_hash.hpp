@@ -69,10 +69,10 @@ std::uint64_t siphash(const hash_key& key, std::string_view text) noexcept
         a ^= word;
     };
     const char* at = text.data();
-    std::size_t left = text.size();
-    for (; left >= 8; left -= 8, at += 8)
+    std::size_t rest = text.size();
+    for (; rest >= 8; rest -= 8, at += 8)
         absorb(load_bytes<8>(at));
-    absorb(load_fewer_than_8(at, left) | std::uint64_t{text.size()} << 56);
+    absorb(load_fewer_than_8(at, rest) | std::uint64_t{text.size()} << 56);
     c ^= 0xff;
     mix(last_rounds);
     return a ^ b ^ c ^ d;

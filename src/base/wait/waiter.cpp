@@ -52,9 +52,10 @@ wait_result waiter::poll(std::uint32_t seen, deadline until, const polling& how)
             look_at = std::min(until, steady_clock::now() + slice);
             slice = std::min(2 * slice, longest_slice);
         }
-        timespec left{};
-        const int result = ::ppoll(how.descriptors.data(), how.descriptors.size(),
-                                   time_left(look_at, left) ? &left : nullptr, how.mask);
+        timespec remaining{};
+        const int result =
+            ::ppoll(how.descriptors.data(), how.descriptors.size(),
+                    remaining_time(look_at, remaining) ? &remaining : nullptr, how.mask);
         if (alarm.revents != 0)
             break;
         if (result != 0)

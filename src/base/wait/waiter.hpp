@@ -31,13 +31,13 @@ inline deadline deadline_after_ms(std::int64_t timeout_ms) noexcept
 enum class wait_result : std::uint8_t { signalled, timeout, interrupted, ready };
 
 /// The time left until then, not less than none; false if there is no end of it.
-inline bool time_left(deadline until, timespec& left) noexcept
+inline bool remaining_time(deadline until, timespec& remaining) noexcept
 {
     if (until == no_deadline)
         return false;
     const auto ns = std::max<std::chrono::nanoseconds>(until - steady_clock::now(), {});
-    left.tv_sec = static_cast<std::time_t>(ns.count() / 1'000'000'000);
-    left.tv_nsec = static_cast<long>(ns.count() % 1'000'000'000);
+    remaining.tv_sec = static_cast<std::time_t>(ns.count() / 1'000'000'000);
+    remaining.tv_nsec = static_cast<long>(ns.count() % 1'000'000'000);
     return true;
 }
 

@@ -198,7 +198,7 @@ TEST_F(PacketBatching, leaves_what_is_left_to_the_io_thread_if_nothing_follows)
 
 TEST_F(PacketBatching, does_not_leave_much)
 {
-    constexpr std::size_t most = writer::most_left_bytes;
+    constexpr std::size_t most = writer::most_rest_bytes;
     send(2 * packet_bytes - header_bytes + most);
     expect_writes({2 * packet_bytes});
     send(packet_bytes - header_bytes + 1); // more than that with what is left

@@ -11,29 +11,29 @@ constexpr std::chrono::seconds longest_stall{2};
 
 } // namespace
 
-void delivery_wait::begin(left_function left, end_function end, limit how_long)
+void delivery_wait::begin(remaining_function remaining, end_function end, limit how_long)
 {
     progress_ = std::chrono::steady_clock::now();
-    left_bytes_ = 0;
-    look(std::move(left), std::move(end), how_long);
+    remaining_bytes_ = 0;
+    look(std::move(remaining), std::move(end), how_long);
 }
 
-void delivery_wait::look(left_function left, end_function end, limit how_long)
+void delivery_wait::look(remaining_function remaining, end_function end, limit how_long)
 {
-    const std::size_t now_left = left();
+    const std::size_t now_remaining = remaining();
     const auto now = std::chrono::steady_clock::now();
-    if (std::exchange(left_bytes_, now_left) != now_left)
+    if (std::exchange(remaining_bytes_, now_remaining) != now_remaining)
         progress_ = now;
-    if (now_left == 0 || (how_long == limit::short_stall && now - progress_ >= longest_stall))
+    if (now_remaining == 0 || (how_long == limit::short_stall && now - progress_ >= longest_stall))
         return end();
     if (!timer_)
         timer_ = std::make_unique<boost::asio::steady_timer>(io_);
     timer_->expires_after(interval);
-    timer_->async_wait(
-        [this, left = std::move(left), end = std::move(end), how_long](const auto& error) mutable {
-            if (!error && timer_)
-                look(std::move(left), std::move(end), how_long);
-        });
+    timer_->async_wait([this, remaining = std::move(remaining), end = std::move(end),
+                        how_long](const auto& error) mutable {
+        if (!error && timer_)
+            look(std::move(remaining), std::move(end), how_long);
+    });
 }
 
 } // namespace zlink::core

@@ -18,7 +18,7 @@ namespace zlink::core {
 class delivery_wait {
 public:
     /// How many bytes the peer has not got yet.
-    using left_function = std::function<std::size_t()>;
+    using remaining_function = std::function<std::size_t()>;
     using end_function = std::function<void()>;
 
     explicit delivery_wait(boost::asio::io_context& io) noexcept : io_(io) {}
@@ -29,18 +29,18 @@ public:
     };
     /// Calls `end` once, from within if there is nothing to wait for. What both hold keeps this
     /// alive.
-    void begin(left_function left, end_function end, limit how_long = limit::short_stall);
+    void begin(remaining_function remaining, end_function end, limit how_long = limit::short_stall);
     bool running() const noexcept { return timer_ != nullptr; }
     /// Allowed from within both functions.
     void stop() noexcept { timer_.reset(); }
 
 private:
-    void look(left_function left, end_function end, limit how_long);
+    void look(remaining_function remaining, end_function end, limit how_long);
 
     boost::asio::io_context& io_;
     std::unique_ptr<boost::asio::steady_timer> timer_; ///< while it waits
     std::chrono::steady_clock::time_point progress_{}; ///< when the peer last had read anything
-    std::size_t left_bytes_ = 0;
+    std::size_t remaining_bytes_ = 0;
 };
 
 } // namespace zlink::core

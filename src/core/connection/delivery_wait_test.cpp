@@ -9,11 +9,11 @@ namespace {
 
 class DeliveryWait : public ::testing::Test {
 protected:
-    void begin(std::function<std::size_t()> left,
+    void begin(std::function<std::size_t()> remaining,
                delivery_wait::limit how_long = delivery_wait::limit::short_stall)
     {
         wait_.begin(
-            std::move(left),
+            std::move(remaining),
             [this] {
                 ++ends_;
                 wait_.stop();
@@ -36,8 +36,8 @@ TEST_F(DeliveryWait, is_over_at_once_if_nothing_is_left)
 
 TEST_F(DeliveryWait, lasts_until_the_peer_has_read_all)
 {
-    std::size_t left = 5;
-    begin([&] { return left--; });
+    std::size_t remaining = 5;
+    begin([&] { return remaining--; });
     EXPECT_TRUE(wait_.running());
     EXPECT_EQ(ends_, 0);
     io_.run();

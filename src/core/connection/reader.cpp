@@ -50,11 +50,11 @@ reader::status reader::status_of(engine::inbound_error error) noexcept
 reader::status reader::take_back()
 {
     lease_.take_back();
-    const auto left = lease_.take_left_over();
-    for (const auto& body : left.commands)
+    const auto found = lease_.take_findings();
+    for (const auto& body : found.commands)
         commands_.on_command(body);
-    if (left.error != engine::inbound_error::out_of_memory)
-        return status_of(left.error);
+    if (found.error != engine::inbound_error::out_of_memory)
+        return status_of(found.error);
     const auto error = incoming_.decoder().go_on();
     incoming_.pass_on();
     return status_of(error);
@@ -107,7 +107,8 @@ reader::status reader::read_all(transport::stream& from, bool beyond_limit)
     if (const status result = take_back(); result != status::dry)
         return result;
     engine::decoder& decoder = incoming_.decoder();
-    for (std::size_t left = most_rest_bytes; left > 0 && (beyond_limit || decoder.has_room());) {
+    for (std::size_t allowed = most_rest_bytes;
+         allowed > 0 && (beyond_limit || decoder.has_room());) {
         iovec space[engine::decoder::most_entries];
         const int count = decoder.prepare(space);
         if (count == 0)
@@ -115,7 +116,7 @@ reader::status reader::read_all(transport::stream& from, bool beyond_limit)
         const auto result = from.read_some(space, count);
         if (result.failed() || result.bytes == 0)
             break;
-        left -= std::min(left, result.bytes);
+        allowed -= std::min(allowed, result.bytes);
         const auto error = decoder.received(result.bytes);
         incoming_.pass_on();
         if (error != engine::inbound_error::none)
@@ -149,7 +150,7 @@ bool reader::lend(transport::stream& from, const heartbeat_timer& heartbeat)
 void reader::stop_sharing()
 {
     lease_.take_back();
-    lease_.take_left_over();
+    lease_.take_findings();
 }
 
 } // namespace zlink::core

@@ -43,7 +43,7 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
     if (reader_ != reader::lent)
         return {};
     const unsigned reads_before = reads_;
-    if (!in_->reads_outside() && direct_->place.outside())
+    if (!in_->reads_outside() && sharing_->place.outside())
         in_->offer_memory(memory);
     const read_end end = read_directly();
     const auto body = in_->take_outside_body();
@@ -53,9 +53,9 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
     else if (!in_->reads_outside())
         in_->withdraw_memory();
     // Input that there is no room for must not end a sleep; the next call looks again.
-    const int awaited = end == read_end::full ? -1 : direct_->descriptor;
+    const int awaited = end == read_end::full ? -1 : sharing_->descriptor;
     return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
-             in_->reads_outside(), body, direct_->wait.sleeps()},
+             in_->reads_outside(), body, sharing_->wait.sleeps()},
             ended};
 }
 
@@ -89,8 +89,8 @@ reading_lease::read_end reading_lease::read_directly() noexcept
     const std::uint64_t messages_before = in_->messages();
     std::size_t bytes = 0;
     read_end end = read_end::needs_io_thread;
-    left_over& left = direct_->left;
-    while (left.commands.empty()) {
+    findings& found = sharing_->found;
+    while (found.commands.empty()) {
         if (!in_->has_room()) {
             end = read_end::full;
             break;
@@ -114,16 +114,16 @@ reading_lease::read_end reading_lease::read_directly() noexcept
         bytes += result.bytes;
         const std::uint64_t complete_before = in_->messages();
         try {
-            left.error = in_->received(result.bytes);
+            found.error = in_->received(result.bytes);
         } catch (...) {
-            left.error = engine::inbound_error::out_of_memory;
+            found.error = engine::inbound_error::out_of_memory;
         }
-        if (left.error != engine::inbound_error::none)
+        if (found.error != engine::inbound_error::none)
             break;
         const std::uint64_t complete = in_->messages() - complete_before;
-        direct_->wait.note(complete, result.bytes, complete > 1 || in_->in_message(),
-                           base::steady_clock::now);
-        if (result.bytes < offered && !result.more && left.commands.empty()) {
+        sharing_->wait.note(complete, result.bytes, complete > 1 || in_->in_message(),
+                            base::steady_clock::now);
+        if (result.bytes < offered && !result.more && found.commands.empty()) {
             end = read_end::dry;
             break;
         }
@@ -141,14 +141,14 @@ transport::io_result reading_lease::read_timed(const iovec* space, int count,
     const auto begin = base::steady_clock::now();
     const auto result = from_->read_some(space, count);
     if (result.bytes >= fewest_timed_bytes)
-        direct_->place.note(outside, result.bytes, base::steady_clock::now() - begin);
+        sharing_->place.note(outside, result.bytes, base::steady_clock::now() - begin);
     return result;
 }
 
 bool reading_lease::keep_for_later(std::span<const std::byte> command)
 {
     if (reading_directly_)
-        direct_->left.commands.emplace_back(command.begin(), command.end());
+        sharing_->found.commands.emplace_back(command.begin(), command.end());
     return reading_directly_;
 }
 
@@ -157,8 +157,8 @@ bool reading_lease::keep_for_later(std::span<const std::byte> command)
 // Before the socket's thread may read.
 void reading_lease::prepare()
 {
-    if (!direct_)
-        direct_ = std::make_unique<direct_reading>(io_);
+    if (!sharing_)
+        sharing_ = std::make_unique<sharing>(io_);
 }
 
 void reading_lease::hand_over(engine::decoder& in, transport::stream& from, reader to)
@@ -181,8 +181,8 @@ bool reading_lease::lend(engine::decoder& in, transport::stream& from)
 {
     prepare();
     transport::direct_input* const input = from.direct();
-    direct_->descriptor = input ? input->lend() : -1;
-    if (direct_->descriptor < 0)
+    sharing_->descriptor = input ? input->lend() : -1;
+    if (sharing_->descriptor < 0)
         return false;
     stream_lent_ = true;
     hand_over(in, from, reader::lent);
@@ -192,8 +192,8 @@ bool reading_lease::lend(engine::decoder& in, transport::stream& from)
 void reading_lease::watch(std::function<void()> unused)
 {
     watching_ = true;
-    direct_->timer.expires_after(watch_interval);
-    direct_->timer.async_wait([this, unused = std::move(unused)](const auto& error) mutable {
+    sharing_->timer.expires_after(watch_interval);
+    sharing_->timer.async_wait([this, unused = std::move(unused)](const auto& error) mutable {
         if (error || !watching_)
             return;
         if (was_used())
@@ -218,7 +218,7 @@ void reading_lease::take_back()
             end_direct_reading();
     }
     if (std::exchange(watching_, false))
-        direct_->timer.cancel();
+        sharing_->timer.cancel();
     if (std::exchange(stream_lent_, false))
         from_->direct()->reclaim(); // if that fails, the next operation on the stream will
 }
@@ -226,7 +226,7 @@ void reading_lease::take_back()
 void reading_lease::stop()
 {
     take_back();
-    direct_.reset();
+    sharing_.reset();
 }
 
 } // namespace zlink::core

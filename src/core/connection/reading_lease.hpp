@@ -48,7 +48,7 @@ public:
         bool ended = false; ///< just now: the I/O thread has to be told to read
     };
     /// What the socket's thread has met while it was reading.
-    struct left_over {
+    struct findings {
         std::vector<std::vector<std::byte>> commands; ///< to be answered
         /// After out_of_memory it goes on with decoder::go_on().
         engine::inbound_error error = engine::inbound_error::none;
@@ -90,9 +90,9 @@ public:
     void watch(std::function<void()> unused);
     void take_back();
     /// After take_back(). Each is given once.
-    left_over take_left_over() noexcept
+    findings take_findings() noexcept
     {
-        return direct_ ? std::exchange(direct_->left, {}) : left_over{};
+        return sharing_ ? std::exchange(sharing_->found, {}) : findings{};
     }
     /// Takes back, and nothing more will happen.
     void stop();
@@ -100,14 +100,14 @@ public:
 private:
     enum class reader : std::uint8_t { io_thread, offered, lent };
     /// What only connections have that the socket's thread has been given.
-    struct direct_reading {
-        explicit direct_reading(boost::asio::io_context& io) : timer(io) {}
+    struct sharing {
+        explicit sharing(boost::asio::io_context& io) : timer(io) {}
 
         // under the mutex
         receive_placement place;
         bulk_sleep wait;
         // of whoever reads
-        left_over left;
+        findings found;
         int descriptor = -1; ///< to wait for, while the stream is lent
         // the I/O thread
         boost::asio::steady_timer timer;
@@ -134,8 +134,8 @@ private:
     // of whoever reads
     engine::decoder* in_ = nullptr;
     transport::stream* from_ = nullptr;
-    std::unique_ptr<direct_reading> direct_; ///< from the first hand_over() on
-    bool reading_directly_ = false;          ///< the socket's thread is inside the decoder
+    std::unique_ptr<sharing> sharing_; ///< from the first hand_over() on
+    bool reading_directly_ = false;    ///< the socket's thread is inside the decoder
 
     std::atomic<bool> asked_{false};
 

@@ -176,8 +176,8 @@ TEST_F(ReadingLease, keeps_commands_for_the_io_thread)
     EXPECT_TRUE(step.read.got);
     EXPECT_EQ(stream_.pieces.size(), 1u) << "what follows a command is read after the answer";
     lease_.take_back();
-    EXPECT_EQ(lease_.take_left_over().commands.size(), 1u);
-    EXPECT_TRUE(lease_.take_left_over().commands.empty());
+    EXPECT_EQ(lease_.take_findings().commands.size(), 1u);
+    EXPECT_TRUE(lease_.take_findings().commands.empty());
     EXPECT_FALSE(lease_.keep_for_later({}));
 }
 
@@ -187,8 +187,8 @@ TEST_F(ReadingLease, keeps_errors_for_the_io_thread)
     stream_.pieces = {frame_bytes(0, std::string(101, 'x'))};
     EXPECT_TRUE(lease_.read_lent({}).ended);
     lease_.take_back();
-    EXPECT_EQ(lease_.take_left_over().error, engine::inbound_error::too_large);
-    EXPECT_EQ(lease_.take_left_over().error, engine::inbound_error::none);
+    EXPECT_EQ(lease_.take_findings().error, engine::inbound_error::too_large);
+    EXPECT_EQ(lease_.take_findings().error, engine::inbound_error::none);
 }
 
 TEST_F(ReadingLease, ends_with_the_connection)

@@ -393,7 +393,7 @@ pipe_peer::wake_result session::on_readable() noexcept
     case write_policy::way::at_once:
         break;
     case write_policy::way::hand_over:
-        thread->left_to_io_thread(now);
+        thread->handed_over(now);
         ask(request::drain);
         return {.handed_over = true};
     case write_policy::way::in_batches:
@@ -463,7 +463,7 @@ pipe_peer::wake_result session::after_direct(writer::outcome outcome) noexcept
     case status::failed:
         ask(request::drain);
         break;
-    case status::left: // only to this thread
+    case status::being_retried: // only to this thread
         break;
     }
     result.has_room = outcome.wake_producer;
@@ -623,7 +623,7 @@ void session::handle(writer::outcome outcome)
     case status::idle:
     case status::written:
     case status::detached:
-    case status::left:
+    case status::being_retried:
         break;
     }
     finish_if_drained();

@@ -87,7 +87,7 @@ public:
     void withdraw_memory() noexcept override { in_.lease().withdraw_memory(); }
     void return_reading() noexcept override;
     void on_output_ended() noexcept override { ask(request::close_after_output); }
-    void on_left() noexcept override { ask(request::read_last); }
+    void on_leave() noexcept override { ask(request::read_last); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     void on_refused() noexcept override { ask(request::refuse); }
     passed_by write_through(const iovec (&message)[2]) noexcept override;

@@ -187,7 +187,7 @@ TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
     };
     stream_.pauses = 4;
     send(100);
-    EXPECT_EQ(status::left, seen);
+    EXPECT_EQ(status::being_retried, seen);
     EXPECT_EQ(status::idle, peer_->last);
     EXPECT_EQ(sent_, stream_.written.size());
 }

@@ -100,9 +100,9 @@ public:
     wake_result on_flush() noexcept override
     {
         const auto outcome = out_.drain_directly();
-        const bool left =
+        const bool unfinished =
             outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
-        told_ |= left;
+        told_ |= unfinished;
         return {.deferred = outcome.state == writer::status::written};
     }
     wake_result on_pause() noexcept override

@@ -67,7 +67,7 @@ writer::outcome writer::drain()
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) {
         if (pressing_.load(std::memory_order_relaxed))
-            return {status::left, false};
+            return {status::being_retried, false};
         lock.lock();
     }
     blocked_ = false;
@@ -302,13 +302,13 @@ bool writer::drained()
 }
 
 // Of a message behind `before` other bytes, what is not worth a packet of its own.
-std::size_t writer::left_for_next(std::size_t before, const iovec (&message)[2]) noexcept
+std::size_t writer::rest_for_next(std::size_t before, const iovec (&message)[2]) noexcept
 {
     const std::size_t total = before + message[0].iov_len + message[1].iov_len;
     if (packet_bytes_ == 0 || total <= packet_bytes_)
         return 0;
     const std::size_t rest = total % packet_bytes_;
-    return rest <= std::min(most_left_bytes, message[1].iov_len) ? rest : 0;
+    return rest <= std::min(most_rest_bytes, message[1].iov_len) ? rest : 0;
 }
 
 writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool in_stream)
@@ -325,14 +325,14 @@ writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool
     } else if (!from_.queue.wake()) {
         return result;
     }
-    std::size_t left = owns_writing_ || in_stream ? left_for_next(before.bytes, message) : 0;
-    const bool begins_ownership = !owns_writing_ && left != 0 && base::has_heavy_fence();
+    std::size_t rest = owns_writing_ || in_stream ? rest_for_next(before.bytes, message) : 0;
+    const bool begins_ownership = !owns_writing_ && rest != 0 && base::has_heavy_fence();
     if (!owns_writing_ && !begins_ownership)
-        left = 0;
+        rest = 0;
     const std::size_t total = message[0].iov_len + message[1].iov_len;
-    const std::size_t goal = before.bytes + total - left;
+    const std::size_t goal = before.bytes + total - rest;
     entries[before.count] = message[0];
-    entries[before.count + 1] = {message[1].iov_base, message[1].iov_len - left};
+    entries[before.count + 1] = {message[1].iov_base, message[1].iov_len - rest};
     out_.begin_listed(before);
     std::size_t written = 0;
     iovec* next = entries;

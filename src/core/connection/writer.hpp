@@ -37,7 +37,7 @@ public:
         pending,  ///< there is more to write, but others shall have their turn: call drain() again
         failed,   ///< the connection is broken, see error()
         detached, ///< there is no connection (any more): whoever attaches the next one will drain
-        left,     ///< the sending thread is retrying the write; it asks for drain() if it gives up
+        being_retried, ///< by the sending thread, which asks for drain() if it gives up
     };
     /// What the sending thread does about a connection that takes no more.
     enum class stalls : std::uint8_t {
@@ -63,7 +63,7 @@ public:
     void detach();
     /// I/O thread. Drops all that is queued; true if the producer waits for room.
     bool discard();
-    /// I/O thread. Writes what is there; `left` if the sending thread is waiting for the
+    /// I/O thread. Writes what is there; `being_retried` if the sending thread is waiting for the
     /// connection.
     outcome drain();
     /// I/O thread. A command to be written at the next message boundary. What would make more than
@@ -122,7 +122,7 @@ public:
     passed write_through(const iovec (&message)[2], stalls how = stalls::wait,
                          bool in_stream = false);
     /// What is left to the next message is not more than this.
-    static constexpr std::size_t most_left_bytes = 8 * 1024;
+    static constexpr std::size_t most_rest_bytes = 8 * 1024;
     /// Any thread. How many messages have been committed so far, about now.
     std::uint64_t committed_messages() const noexcept { return from_.credit.sent(); }
     /// I/O thread. How far the peer has got with what was written.
@@ -143,7 +143,7 @@ private:
     outcome collect_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
     void end_ownership_locked();
-    std::size_t left_for_next(std::size_t before, const iovec (&message)[2]) noexcept;
+    std::size_t rest_for_next(std::size_t before, const iovec (&message)[2]) noexcept;
 
     base::channel& from_;
     std::mutex mutex_;

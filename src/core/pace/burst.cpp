@@ -170,7 +170,7 @@ void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_
         const std::lock_guard lock(mutex_);
         is_wide_ = true;
         hand_over();
-        left_to_io_thread(now);
+        handed_over(now);
     }
 }
 

@@ -87,7 +87,7 @@ public:
     /// A write has ended, or was left to be done later.
     void wrote(time_point now) noexcept { last_write_ = now; }
     /// A connection was woken, and is left to its I/O thread.
-    void left_to_io_thread(time_point now) noexcept
+    void handed_over(time_point now) noexcept
     {
         wrote(now);
         looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);

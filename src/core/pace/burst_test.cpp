@@ -28,7 +28,7 @@ public:
     }
     bool end_ownership() noexcept override { return owner.exchange(false); }
     void write_last_batch() noexcept override { ++last_writes; }
-    void leave_batch() noexcept override { ++left; }
+    void leave_batch() noexcept override { ++handed_over; }
     std::uint64_t committed_messages() const noexcept override { return committed; }
     bool collect_batch() noexcept override
     {
@@ -44,7 +44,7 @@ public:
     std::atomic<std::uint64_t> committed{1};
     std::atomic<int> writes{0};
     std::atomic<int> last_writes{0};
-    std::atomic<int> left{0};
+    std::atomic<int> handed_over{0};
     std::atomic<int> collected{0};
 };
 
@@ -206,11 +206,11 @@ TEST_F(Burst, leaves_many_connections_to_the_io_threads)
     for (std::size_t i = 0; i < burst::most_connections; ++i)
         connections.push_back(add(begin));
     EXPECT_FALSE(thread_->is_wide());
-    EXPECT_EQ(0, connections.front()->left);
+    EXPECT_EQ(0, connections.front()->handed_over);
     connections.push_back(add(begin));
     EXPECT_TRUE(thread_->is_wide());
     for (const auto& each : connections) {
-        EXPECT_EQ(1, each->left);
+        EXPECT_EQ(1, each->handed_over);
         EXPECT_FALSE(each->owner);
     }
     EXPECT_TRUE(thread_->follows_quickly(begin + 100us)) << "busy connections wake nobody";
@@ -256,10 +256,10 @@ TEST_F(Burst, hands_over_what_is_left_when_the_io_thread_of_its_guard_goes)
     const auto one = std::make_shared<fake_connection>();
     thread_->add(one, *io, burst::clock::now());
     io.reset();
-    EXPECT_EQ(1, one->left);
+    EXPECT_EQ(1, one->handed_over);
     EXPECT_FALSE(one->owner);
     const auto other = add();
-    EXPECT_EQ(0, other->left) << "has a guard of its own";
+    EXPECT_EQ(0, other->handed_over) << "has a guard of its own";
 }
 
 TEST_F(Burst, is_ended_with_its_thread)
@@ -280,9 +280,9 @@ TEST_F(Burst, leaves_all_to_the_io_thread_without_memory)
             const test::memory_for scarce(allocations);
             thread->add(one, io_, now);
         }
-        EXPECT_EQ(one->owner, one->left == 0) << allocations;
+        EXPECT_EQ(one->owner, one->handed_over == 0) << allocations;
         thread->end();
-        EXPECT_EQ(1, one->left + one->last_writes);
+        EXPECT_EQ(1, one->handed_over + one->last_writes);
     }
 }
 #endif

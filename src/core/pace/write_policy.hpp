@@ -37,7 +37,7 @@ struct fan_out_budget {
 
     // A message to many tells when it begins and ends. If the one before has found most of them
     // busy, it takes longer until it counts as the first after a pause.
-    unsigned direct_left = direct_writes;
+    unsigned remaining_direct_writes = direct_writes;
     std::size_t message_connections = 0;
     std::size_t message_wakes = 0;
     time_point message_end{};
@@ -53,7 +53,7 @@ struct fan_out_budget {
     {
         const bool were_busy = 2 * message_wakes < message_connections;
         if (now - message_end >= (were_busy ? pause_of_stream : quick_message))
-            direct_left = direct_writes;
+            remaining_direct_writes = direct_writes;
         message = extent::many;
         message_connections = to_connections;
         message_wakes = 0;
@@ -134,9 +134,9 @@ private:
     way choose_for_many() noexcept
     {
         ++shared_->message_wakes;
-        if (shared_->direct_left == 0)
+        if (shared_->remaining_direct_writes == 0)
             return way::hand_over;
-        --shared_->direct_left;
+        --shared_->remaining_direct_writes;
         return way::at_once;
     }
 

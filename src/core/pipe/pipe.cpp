@@ -301,15 +301,15 @@ bool pipe_end::try_write_through(const frame& part) noexcept
     if (sent == first_bytes + part.size)
         return true;
     // The rest follows from a copy.
-    const std::size_t first_left = sent < first_bytes ? first_bytes - sent : 0;
+    const std::size_t remaining_first = sent < first_bytes ? first_bytes - sent : 0;
     const std::size_t body_sent = sent > first_bytes ? sent - first_bytes : 0;
     const std::size_t rest = part.size - body_sent;
-    base::buffer* const copy = for_rest.allocate(first_left + rest);
-    std::memcpy(copy->data, first + first_bytes - first_left, first_left);
-    std::memcpy(copy->data + first_left, part.data + body_sent, rest);
-    queue.append(copy, copy->data, first_left + rest, true);
+    base::buffer* const copy = for_rest.allocate(remaining_first + rest);
+    std::memcpy(copy->data, first + first_bytes - remaining_first, remaining_first);
+    std::memcpy(copy->data + remaining_first, part.data + body_sent, rest);
+    queue.append(copy, copy->data, remaining_first + rest, true);
     commit();
-    deferred_bytes_ = first_left + rest; // later, as it was not to be written at once
+    deferred_bytes_ = remaining_first + rest; // later, as it was not to be written at once
     return true;
 }
 
@@ -461,7 +461,7 @@ bool pipe_end::leave() noexcept
     if (!other_ || other_gone_)
         return false;
     say_farewell();
-    other_->on_left();
+    other_->on_leave();
     last_words_follow = true;
     mark_other_closed();
     return true;

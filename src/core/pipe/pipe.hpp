@@ -86,7 +86,7 @@ public:
     virtual void on_output_ended() noexcept {}
     /// Nothing more is written, as the connection is no longer wanted. What has come by now is
     /// still read; `closed` follows.
-    virtual void on_left() noexcept {}
+    virtual void on_leave() noexcept {}
     /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
     /// ever).
     virtual void on_closed(int linger_ms) noexcept = 0;
@@ -291,7 +291,7 @@ public:
     void mark_other_gone() noexcept { other_closed_ = other_gone_ = true; }
     bool other_closed() const noexcept { return other_closed_; }
     /// The connection is going to be closed by who has made it: nothing more is written, and what
-    /// has come is read until `closed`, see pipe_peer::on_left(). False if the other end is gone
+    /// has come is read until `closed`, see pipe_peer::on_leave(). False if the other end is gone
     /// already: nothing follows.
     bool leave() noexcept;
     /// Ends the peer's side, as close() does, but what it has sent can still be read.

@@ -145,9 +145,10 @@ base::wait_result wait_set::sleep_on_descriptors(base::deadline until, std::vect
                                                  const sigset_t* mask)
 {
     if (boxes_.empty() && gates_.empty()) {
-        timespec left{};
-        const int count = ::ppoll(polled.data(), polled.size(),
-                                  base::time_left(until, left) ? &left : nullptr, mask);
+        timespec remaining{};
+        const int count =
+            ::ppoll(polled.data(), polled.size(),
+                    base::remaining_time(until, remaining) ? &remaining : nullptr, mask);
         return count > 0    ? base::wait_result::ready
                : count == 0 ? base::wait_result::timeout
                             : base::wait_result::interrupted;

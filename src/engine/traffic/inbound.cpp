@@ -251,10 +251,10 @@ void inbound::walk_plain_frames() noexcept
         messages += !more;
         last_end = more ? last_end : at;
     }
-    const auto left = static_cast<std::size_t>(end - at);
+    const auto incomplete = static_cast<std::size_t>(end - at);
     const auto until_last_end = static_cast<std::size_t>(end - last_end);
     in_message_ = more;
-    went_on_ |= left < have_;
+    went_on_ |= incomplete < have_;
     base::byte_queue& queue = to_.queue;
     queue.advance(have_ - until_last_end);
     if (messages) {
@@ -262,8 +262,8 @@ void inbound::walk_plain_frames() noexcept
         to_.credit.add_sent(messages);
         marked_ = true;
     }
-    queue.advance(until_last_end - left);
-    have_ = left;
+    queue.advance(until_last_end - incomplete);
+    have_ = incomplete;
 }
 
 inbound_error inbound::walk()

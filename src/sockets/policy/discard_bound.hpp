@@ -9,7 +9,7 @@ namespace zlink::sockets {
 /// call, so that no peer can keep a call from returning by sending faster than it drops.
 struct discard_bound {
     /// Some tens of us worth.
-    std::size_t parts_left = 1000;
+    std::size_t remaining_parts = 1000;
 };
 
 } // namespace zlink::sockets

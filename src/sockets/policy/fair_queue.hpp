@@ -107,13 +107,16 @@ public:
     {
         if (!last_)
             return true;
-        in_message_ = skipping_ = !last_->skip_message(bound.parts_left);
+        in_message_ = skipping_ = !last_->skip_message(bound.remaining_parts);
         if (!skipping_)
             turns_.next_after(*last_);
-        return bound.parts_left != 0 || end_call();
+        return bound.remaining_parts != 0 || end_call();
     }
     /// One part more was popped that nobody gets. False as in skip_message().
-    bool count_discarded(discard_bound& bound) { return --bound.parts_left != 0 || end_call(); }
+    bool count_discarded(discard_bound& bound)
+    {
+        return --bound.remaining_parts != 0 || end_call();
+    }
 
     /// Does another part follow the one peeked last?
     bool more() const noexcept { return more_; }

@@ -41,10 +41,10 @@ public:
     std::size_t of_a_pipe() const noexcept { return share_; }
     /// May a pipe that has so much left of its share go on? Not if the look has taken long already,
     /// whatever it was expected to cost: the machine may be slow, or busy with something else.
-    bool allows(std::size_t left) noexcept
+    bool allows(std::size_t remaining) noexcept
     {
-        return left != 0 && (++parts_ % parts_between_looks_at_the_clock != 0 ||
-                             std::chrono::steady_clock::now() - begun_ < longest_look);
+        return remaining != 0 && (++parts_ % parts_between_looks_at_the_clock != 0 ||
+                                  std::chrono::steady_clock::now() - begun_ < longest_look);
     }
     /// A pipe has used up its share, and more is there.
     void note_unfinished() noexcept

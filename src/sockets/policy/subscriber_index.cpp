@@ -8,11 +8,11 @@
 namespace zlink::sockets {
 namespace {
 
-bool precedes(std::span<const std::byte> left, std::span<const std::byte> right) noexcept
+bool precedes(std::span<const std::byte> first, std::span<const std::byte> second) noexcept
 {
-    const std::size_t shared = std::min(left.size(), right.size());
-    const int order = shared == 0 ? 0 : std::memcmp(left.data(), right.data(), shared);
-    return order != 0 ? order < 0 : left.size() < right.size();
+    const std::size_t shared = std::min(first.size(), second.size());
+    const int order = shared == 0 ? 0 : std::memcmp(first.data(), second.data(), shared);
+    return order != 0 ? order < 0 : first.size() < second.size();
 }
 
 } // namespace
@@ -57,8 +57,8 @@ subscriber_index::departure::departure(subscriber_index& from, subscriber leavin
     if (who < index.topics_of_.size()) {
         topics = std::exchange(index.topics_of_[who], {});
     }
-    std::sort(topics.begin(), topics.end(), [](const topic* left, const topic* right) {
-        return precedes(left->key(), right->key());
+    std::sort(topics.begin(), topics.end(), [](const topic* first, const topic* second) {
+        return precedes(first->key(), second->key());
     });
 }
 
