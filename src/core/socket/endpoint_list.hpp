@@ -39,7 +39,11 @@ struct datagram_endpoint {
 class endpoint_list {
 public:
     /// add() of one bound endpoint needs no memory after this.
-    void reserve_bound() { bound_.reserve(bound_.size() + 1); }
+    void reserve_bound()
+    {
+        if (bound_.size() == bound_.capacity())
+            bound_.reserve(2 * bound_.size() + 1);
+    }
     void add(bound_endpoint made) { bound_.push_back(std::move(made)); }
     /// Valid until the list is changed.
     connected_endpoint& add(connected_endpoint made)

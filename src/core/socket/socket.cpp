@@ -101,33 +101,29 @@ void socket::close_if_requested() noexcept
 
 int socket::disconnect_peer(std::uint32_t routing_id)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     return after_operation(pattern_->drop_peer(routing_id));
 }
 
 int socket::join(std::string_view group)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     return after_operation(pattern_->join(group));
 }
 
 int socket::leave(std::string_view group)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     return after_operation(pattern_->leave(group));
 }
 
 int socket::report_pipes()
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     if (!link_->events.wants(ZMQ_EVENT_PIPES_STATS))
         return EINVAL;
     bool any = false;

@@ -71,8 +71,8 @@ public:
             return after_operation(result);
         return wait_to_send(part, dont_wait);
     }
-    /// send() in short, see pattern::put().
-    bool put(const std::byte* data, std::size_t size, bool more) noexcept
+    /// send() in short, see pattern::put(). One copy of it for all who send stays in the caches.
+    [[gnu::noinline]] bool put(const std::byte* data, std::size_t size, bool more) noexcept
     {
         if (box_->has_mail()) [[unlikely]]
             return false;
@@ -293,6 +293,7 @@ private:
     int try_once_more(Operation operation);
 
     // Mail and pipes.
+    int begin_call();
     void process_mail();
     void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
     void take_lent(pipe_end& pipe);

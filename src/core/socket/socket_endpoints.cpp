@@ -54,9 +54,8 @@ int socket::bind_inproc(std::string_view name, std::string_view text)
 
 int socket::bind(std::string_view text)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     endpoint_text endpoint;
     if (const int error = parse_endpoint(text, endpoint))
         return error;
@@ -110,9 +109,8 @@ int socket::connect_inproc(std::string_view name, const shared_text& endpoint)
 
 int socket::connect(std::string_view text)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     endpoint_text endpoint;
     if (const int error = parse_endpoint(text, endpoint))
         return error;
@@ -185,9 +183,8 @@ int socket::disconnect(std::string_view text)
 // first, which matters where inproc has both.
 int socket::end_endpoints(endpoint_role role, std::string_view text)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     endpoint_text endpoint;
     if (const int error = parse_endpoint(text, endpoint))
         return error;

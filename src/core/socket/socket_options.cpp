@@ -26,9 +26,8 @@ void socket::snapshot_options()
 
 int socket::set_option(int id, const void* value, std::size_t bytes)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     int error = pattern_->set_option(id, value, bytes);
     if (error == EINVAL)
         error = core::set_option(change_options(), id, value, bytes);

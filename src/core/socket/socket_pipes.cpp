@@ -5,10 +5,21 @@
 #include "core/socket/socket.hpp"
 #include "core/socket/socket_services.hpp"
 
+#include <cerrno>
 #include <memory>
 #include <utility>
+#include <zmq.h>
 
 namespace zlink::core {
+
+// Of a call that does not send, receive or poll: 0 after a look at the mail, or ETERM.
+int socket::begin_call()
+{
+    if (box_->interrupted())
+        return ETERM;
+    process_mail();
+    return 0;
+}
 
 void socket::process_mail()
 {

@@ -28,9 +28,8 @@ int socket::ready_for(int wanted, int& out)
 
 int socket::peer_events(std::string_view routing_id, int& out)
 {
-    if (box_->interrupted())
-        return ETERM;
-    process_mail();
+    if (const int error = begin_call())
+        return error;
     return pattern_->peer_events(routing_id, out);
 }
 
