@@ -21,6 +21,7 @@ zmq4          wire    go-zeromq/zmq4 (Go) as a peer
 zmq.rs        wire    zmq.rs (Rust) as a peer
 czmq          debian    the tests inside libczmq4 of the distribution
 python3-zmq   debian    the tests of the distribution's python3-zmq
+pmacct        debian    pmacctd with PLAIN between its processes, on both libraries
 cppzmq        bindings  the C++ header cppzmq
 rust-zmq      bindings  the Rust crate zmq, linked to this library
 node          bindings  the npm package zeromq, with this library preloaded

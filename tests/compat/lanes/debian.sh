@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 #
 # Programs of the distribution that are linked to libzmq.so.5, with LD_LIBRARY_PATH: czmq's own tests,
-# which are part of its library, and Debian's pyzmq with the tests in its package.
+# which are part of its library, Debian's pyzmq with the tests in its package, and pmacctd.
 
 multiarch=$(gcc -print-multiarch 2>/dev/null || echo x86_64-linux-gnu)
 deb_libraries=$deb_root/usr/lib/$multiarch
@@ -55,9 +55,19 @@ run_python3_zmq() {
         --tested "$work"/python3-zmq-tested{,-apart}.xml --output "$results_dir/python3-zmq.xml"
 }
 
+run_pmacct() {
+    need_system_libraries pmacct
+    need_library_directories
+    run_tests pmacct python3 "$compat_dir/debian/pmacct_tests.py" --root "$deb_root" \
+        --genuine "$work/system-lib/libzmq.so.5" --tested "$work/tested-lib/libzmq.so.5" \
+        --output "$results_dir/pmacct.xml"
+    [[ -s $results_dir/pmacct.xml ]]
+}
+
 run_lane() {
     case $1 in
         czmq) run_czmq ;;
         python3-zmq) run_python3_zmq ;;
+        pmacct) run_pmacct ;;
     esac
 }
