@@ -6,17 +6,39 @@ import operator
 import ipyparallel
 import libraries
 import pytest
+import zmq
 
 ENGINES = 4
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory):
+@pytest.fixture(scope="module", params=["null", "curve"])
+def client(request, tmp_path_factory):
+    """The client of a cluster whose processes speak NULL or CURVE with each other."""
+    arguments = ["--IPController.enable_curve=True"] if request.param == "curve" else []
     cluster = ipyparallel.Cluster(n=ENGINES, ipython_dir=str(tmp_path_factory.mktemp("ipython")),
-                                  log_level=30)
+                                  log_level=30, controller_args=arguments)
     with cluster as made:
         made.wait_for_engines(ENGINES, timeout=90)
         yield made
+
+
+def test_every_connection_has_the_mechanism(client, request):
+    """The client's own, and those of the engines, which are asked for the sockets that they hold."""
+    expected = {"null": zmq.NULL, "curve": zmq.CURVE}[request.node.callspec.params["client"]]
+    assert client[:].apply_sync(used_mechanisms) == [[expected]] * ENGINES
+    assert used_mechanisms() == [expected]
+
+
+def used_mechanisms():
+    """The mechanisms of all tcp sockets that this process has connected."""
+    import gc
+
+    import zmq
+    found = set()
+    for thing in gc.get_objects():
+        if isinstance(thing, zmq.Socket) and not thing.closed and thing.last_endpoint.startswith(b"tcp:"):
+            found.add(thing.mechanism)
+    return sorted(found)
 
 
 def mapped_library():

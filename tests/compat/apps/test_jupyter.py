@@ -6,9 +6,12 @@ import time
 
 import libraries
 import pytest
+import zmq
 from jupyter_client import AsyncKernelManager, KernelManager
+from zmq.utils.monitor import recv_monitor_message
 
 READY_S = 60
+ENCRYPTED = [pytest.param(False, id="null"), pytest.param(True, id="curve")]
 
 # What the kernel runs to say which library it is on.
 TELL_LIBRARY = """
@@ -18,16 +21,30 @@ print(sorted({os.path.realpath(line.split()[-1]) for line in open('/proc/self/ma
 """
 
 
-@pytest.fixture(params=["tcp", "ipc"])
+def kernel_manager(encrypted=False, kind=KernelManager, **traits):
+    """Its kernel and the clients speak CURVE with each other if that is asked for."""
+    return kind(kernel_name="python3", transport_encryption="required" if encrypted else "disabled", **traits)
+
+
+def check_mechanism(client, encrypted):
+    """The sockets of all channels that the client has opened."""
+    expected = zmq.CURVE if encrypted else zmq.NULL
+    channels = [client.shell_channel, client.iopub_channel, client.stdin_channel, client.control_channel]
+    assert [channel.socket.mechanism for channel in channels] == [expected] * len(channels)
+
+
+@pytest.fixture(params=["tcp", "ipc", "tcp-curve"])
 def client(request, tmp_path):
-    manager = KernelManager(kernel_name="python3", transport=request.param)
-    if request.param == "ipc":
+    transport, _, mechanism = request.param.partition("-")
+    manager = kernel_manager(encrypted=mechanism == "curve", transport=transport)
+    if transport == "ipc":
         manager.ip = str(tmp_path / "kernel")
     manager.start_kernel()
     try:
         made = manager.client()
         made.start_channels()
         made.wait_for_ready(timeout=READY_S)
+        check_mechanism(made, mechanism == "curve")
         yield made
         made.stop_channels()
     finally:
@@ -80,13 +97,14 @@ def test_heartbeat(client):
         time.sleep(0.01)
 
 
-async def run_async():
-    manager = AsyncKernelManager(kernel_name="python3")
+async def run_async(encrypted):
+    manager = kernel_manager(encrypted, AsyncKernelManager)
     await manager.start_kernel()
     try:
         client = manager.client()
         client.start_channels()
         await client.wait_for_ready(timeout=READY_S)
+        check_mechanism(client, encrypted)
         reply = await client.execute_interactive("6 * 7", timeout=READY_S, output_hook=lambda message: None)
         assert reply["content"]["status"] == "ok"
         client.stop_channels()
@@ -94,12 +112,14 @@ async def run_async():
         await manager.shutdown_kernel(now=True)
 
 
-def test_async_client():
-    asyncio.run(run_async())
+@pytest.mark.parametrize("encrypted", ENCRYPTED)
+def test_async_client(encrypted):
+    asyncio.run(run_async(encrypted))
 
 
-def test_interrupt_and_restart():
-    manager = KernelManager(kernel_name="python3")
+@pytest.mark.parametrize("encrypted", ENCRYPTED)
+def test_interrupt_and_restart(encrypted):
+    manager = kernel_manager(encrypted)
     manager.start_kernel()
     try:
         client = manager.client()
@@ -115,6 +135,34 @@ def test_interrupt_and_restart():
         manager.restart_kernel(now=True)
         client.wait_for_ready(timeout=READY_S)
         assert run(client, "print('again')") == "again\n"
+        client.stop_channels()
+    finally:
+        manager.shutdown_kernel(now=True)
+
+
+def test_an_encrypted_kernel_refuses_a_client_without_its_key():
+    manager = kernel_manager(encrypted=True)
+    manager.start_kernel()
+    try:
+        client = manager.client()
+        client.start_channels()
+        client.wait_for_ready(timeout=READY_S)
+        with zmq.Context() as context:
+            refused = {zmq.Event.HANDSHAKE_FAILED_PROTOCOL, zmq.Event.HANDSHAKE_FAILED_NO_DETAIL}
+            for keys in ({}, dict(zip(("curve_publickey", "curve_secretkey"), zmq.curve_keypair()),
+                                  curve_serverkey=zmq.curve_keypair()[0])):
+                with context.socket(zmq.DEALER) as stranger, stranger.get_monitor_socket() as monitor:
+                    stranger.linger = 0
+                    for name, key in keys.items():
+                        setattr(stranger, name, key)
+                    stranger.connect(f"tcp://{manager.ip}:{manager.shell_port}")
+                    told = None
+                    while told not in refused:
+                        assert monitor.poll(READY_S * 1000), "the kernel does not refuse"
+                        told = recv_monitor_message(monitor)["event"]
+                        assert told != zmq.Event.HANDSHAKE_SUCCEEDED
+                    stranger.disable_monitor()
+        assert run(client, "print('unharmed')") == "unharmed\n"
         client.stop_channels()
     finally:
         manager.shutdown_kernel(now=True)
