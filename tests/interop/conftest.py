@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import swap
+from bench import Bench
 from harness import Link, Peers, Side
 
 PAIRS = {
@@ -89,6 +90,18 @@ def link(request, peers, sides):
     made = Link(peers, sides[binder], sides[connector], transport)
     yield made
     made.release()
+
+
+@pytest.fixture(params=["tcp", "ipc"])
+def bench(request, peers, sides):
+    made = Bench(peers, sides["zlink"], request.param)
+    yield made
+    made.release()
+
+
+@pytest.fixture(params=[True, False], ids=["binds", "connects"])
+def binds(request):
+    return request.param
 
 
 @pytest.hookimpl(hookwrapper=True)

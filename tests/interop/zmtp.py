@@ -116,9 +116,9 @@ class RawPeer:
         header += self.recv(8 if header[0] & LONG else 1)
         return header + self.recv(int.from_bytes(header[1:], "big"))
 
-    def greet(self, minor=1):
+    def greet(self, minor=1, mechanism=b"NULL"):
         """Exchanges greetings; returns the one received."""
-        self.send(greeting(minor))
+        self.send(greeting(minor, mechanism))
         return self.recv(64)
 
     def handshake(self, kind, minor=1, identity=None):
