@@ -14,6 +14,8 @@ class RoleError(Exception):
 
 
 def part(message, index, size):
+    if size == 0:
+        return b""
     head = b"%d.%d|" % (message, index)
     return head + bytes([ord("a") + message % 26]) * (size - len(head))
 
@@ -25,9 +27,9 @@ def message(number, size, parts):
 class Role:
     """A running peer program with one socket. `start` and `result` let both sides work at once."""
 
-    def __init__(self, command, kind, how, endpoint):
+    def __init__(self, command, kind, how, endpoint, options=()):
         self.pending_ = b""
-        self.process_ = subprocess.Popen([*command, kind, how, endpoint], stdin=subprocess.PIPE,
+        self.process_ = subprocess.Popen([*command, kind, how, endpoint, *options], stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE)
         answer = self._line()
         if answer != "ready":

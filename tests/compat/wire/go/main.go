@@ -19,6 +19,9 @@ import (
 var mark = []byte("mark")
 
 func part(message, part, size int) []byte {
+	if size == 0 {
+		return []byte{}
+	}
 	whole := []byte(fmt.Sprintf("%d.%d|", message, part))
 	for len(whole) < size {
 		whole = append(whole, byte('a'+message%26))
