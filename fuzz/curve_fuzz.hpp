@@ -198,6 +198,8 @@ private:
         auto opened = unbox(frame.subspan(16), curve::counted_nonce(receiving_, counter), with_);
         if (!opened)
             return cipher_fault::not_authentic;
+        if (counter != last_.received + 1)
+            return cipher_fault::out_of_sequence;
         text = std::move(*opened);
         return cipher_fault::none;
     }

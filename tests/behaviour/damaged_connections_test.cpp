@@ -275,7 +275,7 @@ TEST_P(ZlinkOnlyDamagedFrame, is_refused_when_it_comes_again_later)
     }
 }
 
-TEST_P(ZlinkOnlyDamagedFrame, is_refused_when_the_one_behind_it_has_come)
+TEST_P(ZlinkOnlyDamagedFrame, is_refused_when_it_comes_before_its_turn)
 {
     for (const auto way : {direction::to_server, direction::to_client}) {
         relay_->set([&, first = std::string(), done = false](const frame& next) mutable {
@@ -290,7 +290,17 @@ TEST_P(ZlinkOnlyDamagedFrame, is_refused_when_the_one_behind_it_has_come)
         });
         send(way, "first");
         send(way, "second");
-        EXPECT_EQ("second", receive(way));
+        expect_refused(way, invalid_sequence);
+    }
+}
+
+// libzmq does not notice it.
+TEST_P(ZlinkOnlyDamagedFrame, is_missed_when_the_next_one_comes)
+{
+    for (const auto way : {direction::to_server, direction::to_client}) {
+        relay_->set(next_frame(way, [](const std::string&) { return std::string(); }));
+        send(way, "missing");
+        send(way, "behind it");
         expect_refused(way, invalid_sequence);
     }
 }
@@ -389,26 +399,6 @@ protected:
 };
 
 ZLINK_WIRE_TRANSPORTS(DamagedFrame);
-
-TEST_P(DamagedFrame, that_does_not_come_leaves_a_gap)
-{
-    for (const auto way : {direction::to_server, direction::to_client}) {
-        int frames = 0;
-        relay_->set([&](const frame& next) {
-            return passed(next.way == way && ++frames % 3 == 0 ? "" : next.bytes);
-        });
-        for (int i = 1; i <= 30; ++i)
-            send(way, std::to_string(i));
-        for (int i = 1; i <= 30; ++i)
-            if (i % 3 != 0) {
-                EXPECT_EQ(std::to_string(i), receive(way));
-            }
-        relay_->set({});
-        EXPECT_EQ(30, frames);
-        expect_health("the same connection");
-        EXPECT_EQ(1u, relay_->connections());
-    }
-}
 
 TEST_P(DamagedFrame, ends_what_arrives_and_the_next_connection_goes_on)
 {

@@ -135,7 +135,8 @@ frame_cipher::opened cipher::open(std::uint8_t, std::span<std::byte> body) noexc
     const mac expected =
         received_macs_.make(text, std::span<const std::byte>(first).first<key_bytes>());
     const bool authentic = are_same(expected, body.subspan(mac_offset, mac_bytes));
-    if (authentic) {
+    const bool is_next = counter == received_ + 1;
+    if (authentic && is_next) {
         received_ = counter;
         std::memcpy(text.data(), first.data() + text_offset, in_first);
         if (text.size() > in_first)
@@ -145,6 +146,8 @@ frame_cipher::opened cipher::open(std::uint8_t, std::span<std::byte> body) noexc
     base::wipe(first.data(), text_offset);
     if (!authentic)
         return {.fault = cipher_fault::not_authentic};
+    if (!is_next) // the peer has sealed another one before, which has been taken out
+        return {.fault = cipher_fault::out_of_sequence};
     return {.fault = cipher_fault::none,
             .flags = frame_flags(std::to_integer<unsigned char>(at[text_offset])),
             .body = body.subspan(body_offset)};

@@ -11,7 +11,8 @@
 namespace zlink::engine::curve {
 
 /// The cipher of a connection that CURVE has opened: each frame becomes a MESSAGE command of
-/// CurveZMQ (RFC 26), with a counter that nobody can repeat or put out of order.
+/// CurveZMQ (RFC 26), with a counter that goes up by one, so that nobody can repeat a frame, put it
+/// out of order or take it out unnoticed.
 ///
 /// The frames on the wire carry no flags: those of the message are sealed along with its body.
 class cipher final : public frame_cipher {

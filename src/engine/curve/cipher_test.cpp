@@ -115,6 +115,19 @@ TEST(curve_cipher, refuses_each_change_of_a_sealed_body_and_leaves_it_as_it_was)
     }
 }
 
+TEST(curve_cipher, refuses_a_body_when_the_one_before_it_has_not_come)
+{
+    cipher client(cipher::role::client, shared_key(), 2, 2);
+    cipher server(cipher::role::server, shared_key(), 2, 2);
+    bytes first = sealed_by(client, 0, body_of(10));
+    bytes second = sealed_by(client, 0, body_of(10));
+    const bytes before = second;
+    EXPECT_EQ(cipher_fault::out_of_sequence, server.open(0, second).fault);
+    EXPECT_EQ(before, second);
+    EXPECT_EQ(cipher_fault::none, server.open(0, first).fault);
+    EXPECT_EQ(cipher_fault::none, server.open(0, second).fault);
+}
+
 TEST(curve_cipher, refuses_each_shorter_body)
 {
     cipher client(cipher::role::client, shared_key(), 2, 2);

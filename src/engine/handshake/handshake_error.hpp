@@ -11,20 +11,20 @@ namespace zlink::engine {
 /// again is told by is_temporary().
 enum class handshake_error : std::uint8_t {
     none,
-    unsupported_version,      ///< The peer is older than the mechanism, or speaks something else.
-    mechanism_mismatch,       ///< The peer's greeting names another security mechanism.
-    malformed_command,        ///< A command body without a readable name.
-    malformed_error_command,  ///< An ERROR command without a readable reason.
-    malformed_hello,          ///< A HELLO command of the wrong size or version.
-    malformed_welcome,        ///< A WELCOME command of the wrong size.
-    malformed_initiate,       ///< An INITIATE command that is too short.
-    malformed_ready,          ///< A READY command that is too short.
-    malformed_message,        ///< An encrypted frame that is too short.
-    unexpected_command,       ///< A command that does not belong to this state of the handshake.
-    invalid_sequence,         ///< An encrypted frame that was sent before one received earlier.
-    wrong_key,                ///< A client vouches for another connection's key than this one's.
-    not_authentic,            ///< What is encrypted was damaged, or encrypted with another key.
-    invalid_metadata,         ///< A property list that does not parse, or an identity > 255 bytes.
+    unsupported_version,     ///< The peer is older than the mechanism, or speaks something else.
+    mechanism_mismatch,      ///< The peer's greeting names another security mechanism.
+    malformed_command,       ///< A command body without a readable name.
+    malformed_error_command, ///< An ERROR command without a readable reason.
+    malformed_hello,         ///< A HELLO command of the wrong size or version.
+    malformed_welcome,       ///< A WELCOME command of the wrong size.
+    malformed_initiate,      ///< An INITIATE command that is too short.
+    malformed_ready,         ///< A READY command that is too short.
+    malformed_message,       ///< An encrypted frame that is too short.
+    unexpected_command,      ///< A command that does not belong to this state of the handshake.
+    invalid_sequence, ///< An encrypted frame that is not the next one after that received last.
+    wrong_key,        ///< A client vouches for another connection's key than this one's.
+    not_authentic,    ///< What is encrypted was damaged, or encrypted with another key.
+    invalid_metadata, ///< A property list that does not parse, or an identity > 255 bytes.
     invalid_ready_metadata,   ///< The same, from a server that a client has to tell of.
     incompatible_socket_type, ///< The peer's Socket-Type may not talk to ours.
     command_too_large,        ///< A handshake frame above the size limit.

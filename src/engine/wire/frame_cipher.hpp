@@ -12,7 +12,7 @@ enum class cipher_fault : std::uint8_t {
     none,
     not_encrypted,   ///< it is no sealed frame
     too_short,       ///< for a sealed frame
-    out_of_sequence, ///< it was sealed before a frame that has come already
+    out_of_sequence, ///< it was sealed before the frame that came last, or not next after it
     not_authentic,   ///< it was sealed with another key, or has been changed
 };
 
