@@ -28,10 +28,11 @@ enum class glance : unsigned char {
 /// Thread safety: one thread at a time.
 class adaptive_spin {
 public:
-    /// No look takes longer without progress, but for the other threads that run on the processor
+    /// A look ends this long after the last progress; later only if other threads had the processor
     /// meanwhile.
     static constexpr std::chrono::microseconds longest_look{100};
-    /// Who got more messages than this since it last waited is served best in batches: it sleeps.
+    /// With more messages than this since its last wait a thread is in a stream, not in a dialogue:
+    /// it sleeps, and gets the next ones in batches.
     static constexpr unsigned most_in_dialogue = 16;
 
     /// Waits, with `sleep()`, after a look if that is worth its time. `found()` tells by a glance
@@ -114,7 +115,7 @@ private:
         if (well) {
             credit_ = std::min(credit_ + 1, most_credit);
             if (credit_ == most_credit)
-                short_sleeps_needed_.shorten();
+                short_sleeps_needed_.reset();
             return;
         }
         credit_ -= cost_of_bad_look;

@@ -92,7 +92,7 @@ private:
         breaks_ = false;
         windows_until_try_ = windows_with_breaks_ < fewest_good_windows
                                  ? windows_between_tries_.lengthen()
-                                 : windows_between_tries_.shorten();
+                                 : windows_between_tries_.reset();
     }
 
     unsigned remaining_looks_ = looks_in_window;

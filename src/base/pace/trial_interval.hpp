@@ -17,7 +17,7 @@ class trial_interval {
 public:
     unsigned length() const noexcept { return length_; }
     /// What was tried has paid. Returns the new length.
-    unsigned shorten() noexcept { return length_ = shortest; }
+    unsigned reset() noexcept { return length_ = shortest; }
     /// It was tried in vain. Returns the new length.
     unsigned lengthen() noexcept { return length_ = std::min(length_ * 2, longest); }
 

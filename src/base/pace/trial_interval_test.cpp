@@ -14,7 +14,7 @@ TEST(TrialInterval, doubles_up_to_the_longest_and_begins_anew)
         EXPECT_EQ(interval.lengthen(), expected);
         EXPECT_EQ(interval.length(), expected);
     }
-    EXPECT_EQ(interval.shorten(), 3u);
+    EXPECT_EQ(interval.reset(), 3u);
     EXPECT_EQ(interval.length(), 3u);
     EXPECT_EQ(interval.lengthen(), 6u);
 }

@@ -9,10 +9,9 @@
 
 namespace zlink::base {
 
-/// Decides how long a sending thread waits for a reader that has not caught up, and waits: as long
-/// as a slow reader would take for a large message without progress, and not much longer in all. If
-/// that was in vain the next stalls are not waited for; where nothing moves at all, ever more of
-/// them. See docs/decisions/0014.
+/// Lets a sending thread wait for a slow reader: as long as that takes for a large message, and
+/// less if there is no progress. After a wait in vain the next stalls are not waited for: ever more
+/// of them as long as nothing moves. See docs/decisions/0014.
 ///
 /// Thread safety: one thread at a time.
 class write_retry {
@@ -41,14 +40,14 @@ public:
             std::this_thread::yield(); // to the reader, if it shares the processor
             const step made = attempt();
             if (made == step::done) {
-                stalls_after_vain_wait_.shorten();
+                stalls_after_vain_wait_.reset();
                 break;
             }
             now = steady_clock::now();
             if (made == step::progress) {
                 progress = now;
                 in_vain = 0;
-                stalls_after_vain_wait_.shorten();
+                stalls_after_vain_wait_.reset();
             } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall_) {
                 stalls_to_pass_ = stalls_after_vain_wait_.lengthen();
                 break;

@@ -166,7 +166,7 @@ void listener::end()
         {ZMQ_EVENT_CLOSED, monitor_event::number(fd), monitor_event::side::bound, endpoint_, {}});
     for (const auto& entry : sessions_)
         if (const auto live = entry.lock())
-            live->close_unless_linked();
+            live->close_before_traffic();
     sessions_.clear();
     link_.reset();
     ended_.store(true);

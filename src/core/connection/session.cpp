@@ -120,7 +120,7 @@ void session::do_request(unsigned number)
         return read_last();
     case request::refuse:
         return refuse();
-    case request::close_unless_linked:
+    case request::close_before_traffic:
         if (!channels_)
             finish();
         return;

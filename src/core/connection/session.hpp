@@ -63,7 +63,8 @@ public:
     /// Any thread: has it ended by itself, as there will be no other connection? Counted by
     /// socket_link::endpoints_given_up.
     bool gave_up() const noexcept { return gave_up_.load(std::memory_order_acquire); }
-    /// Then: because a connection was lost? Else there was none of use.
+    /// Valid after gave_up(): true if a connection that was made has been lost, false if there
+    /// never was a usable one.
     bool was_lost() const noexcept { return lost_; }
     /// The socket's thread: may it still connect, or be connected, for the socket?
     bool serves_socket() const noexcept { return !let_go_ && !gave_up(); }
@@ -71,9 +72,9 @@ public:
     /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
     void stop_if_disconnected() noexcept;
 
-    /// Any thread: gives up if the handshake is not done; a pipe that was handed to the socket is
-    /// the socket's to close.
-    void close_unless_linked() noexcept { ask(request::close_unless_linked); }
+    /// Any thread: ends the connection unless its handshake is done. After that the socket has the
+    /// pipe, and closes it.
+    void close_before_traffic() noexcept { ask(request::close_before_traffic); }
 
     // pipe_peer: the socket's thread
     wake_result on_readable() noexcept override;
@@ -137,14 +138,14 @@ private:
         read_rest,
         read_last,
         refuse,
-        close_unless_linked,
+        close_before_traffic,
         close_after_output,
         close
     };
     /// For the stream, in one direction.
     struct pending_wait {
         bool pending = false;
-        unsigned number = 0; ///< what a wait brings that was forgotten is told apart by it
+        unsigned number = 0; ///< goes up when a wait is forgotten: its late end is ignored
 
         void forget() noexcept
         {

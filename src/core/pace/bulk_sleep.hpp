@@ -107,7 +107,7 @@ private:
     void look_again() noexcept
     {
         windows_until_try_ = state_ == state::tries ? windows_between_tries_.lengthen()
-                                                    : windows_between_tries_.shorten();
+                                                    : windows_between_tries_.reset();
         state_ = state::looks;
     }
 

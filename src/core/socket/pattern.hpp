@@ -22,7 +22,7 @@ public:
     /// is sent, and of what has come nothing is read. The connection ends, and whoever has made it
     /// tries again; if that is this side, its next connection has a new pipe.
     virtual void refuse(pipe_end& pipe) = 0;
-    /// What comes from now on through this pipe stays unread: nobody need fetch it.
+    /// This pipe is not read any more: gives the reading of its connection back to the I/O thread.
     virtual void ignore_arrivals(pipe_end& pipe) = 0;
     /// A message is going to be written to so many pipes, one after the other, until it has been.
     virtual void begin_message_to_many(std::size_t pipes) = 0;
@@ -54,8 +54,8 @@ public:
     virtual void attach(pipe_end& pipe) = 0;
     /// The handshake has told who the peer is; repeated after each reconnection.
     virtual void identified(pipe_end&, const peer_info&) {}
-    /// Who leaves something unread that receive() does not give posts `readable` for the pipe
-    /// again, so that a later look at the mail goes on: no peer can keep a call from returning.
+    /// An override may stop early, so that no peer can keep a call from returning. It then posts
+    /// `readable` for this pipe again, so that a later look at the mail reads the rest.
     virtual void readable(pipe_end&) {}
     virtual void writable(pipe_end&) {}
     /// The peer is gone: nothing more is to be written. What it sent may still be read.

@@ -83,13 +83,14 @@ public:
     /// Gives the next part, valid until received().
     int receive(frame& part, bool dont_wait)
     {
-        const int result = receive_lent(part, dont_wait);
+        const int result = receive_on_loan(part, dont_wait);
         if (result == 0)
             part.await_body();
         return result;
     }
-    /// The same, for who does nothing with the body but copy_out().
-    int receive_lent(frame& part, bool dont_wait)
+    /// The same, but the body may still lie in the sender's memory (base/memory/loan.hpp): the
+    /// caller may only copy_out() it.
+    int receive_on_loan(frame& part, bool dont_wait)
     {
         if (box_->interrupted()) [[unlikely]]
             return term_error();
@@ -182,7 +183,8 @@ public:
     bool leave_reading();
     /// Reads the connections that this thread reads by itself.
     base::glance read_lent();
-    /// To be called before a sleep: an answer cannot come while the question waits for company.
+    /// Call before a sleep: writes what waits for batching. The peer cannot answer what it has not
+    /// got.
     void flush() noexcept;
     /// Calls that do not wait write no batches from now on: the caller sees to them, with flush()
     /// and burst::end_of_this_thread().

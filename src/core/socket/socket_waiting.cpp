@@ -30,8 +30,8 @@ int socket::term_error() const noexcept
     return close_requested() ? ENOTSOCK : ETERM;
 }
 
-// For who waits on the descriptor: must not be left readable, nor be cleared of news nobody has
-// seen.
+// For applications that wait for ZMQ_FD: a call that ends with EAGAIN must neither leave it
+// readable without cause, nor clear it before the mail was handled.
 template <class Operation>
 int socket::try_once_more(Operation operation)
 {
@@ -264,7 +264,7 @@ int socket::receive_to(std::span<std::byte> memory, std::size_t& size, bool dont
     frame part;
     int result = 0;
     try {
-        result = receive_lent(part, dont_wait);
+        result = receive_on_loan(part, dont_wait);
     } catch (...) {
         reading_.reclaim_memory();
         throw;

@@ -14,7 +14,7 @@
 namespace zlink::engine::curve {
 namespace {
 
-// A sealed body: the name of the command, the counter, the authenticator, then the ciphertext of
+// A sealed body: the name of the command, the counter, the MAC, then the ciphertext of
 // the flags and the body.
 constexpr std::string_view command_name = "\7MESSAGE";
 constexpr std::size_t mac_offset = command_name.size() + counter_bytes;
@@ -24,7 +24,7 @@ constexpr std::size_t body_offset = text_offset + 1;
 constexpr std::string_view client_prefix = "CurveZMQMESSAGEC";
 constexpr std::string_view server_prefix = "CurveZMQMESSAGES";
 
-// A box takes the key of its authenticator from the first 32 bytes of the stream of Salsa20, and
+// A box takes the key of its MAC from the first 32 bytes of the stream of Salsa20, and
 // its ciphertext begins behind them: at the place where the text begins in a sealed body.
 static_assert(text_offset == crypto_onetimeauth_poly1305_KEYBYTES);
 // How much of a body is copied, so that it is sealed along with what comes before it. The rest is

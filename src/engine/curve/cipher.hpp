@@ -10,9 +10,9 @@
 
 namespace zlink::engine::curve {
 
-/// The cipher of a connection that CURVE has opened: each frame becomes a MESSAGE command of
-/// CurveZMQ (RFC 26), with a counter that goes up by one, so that nobody can repeat a frame, put it
-/// out of order or take it out unnoticed.
+/// The cipher of a connection whose handshake was that of CURVE: each frame becomes a MESSAGE
+/// command of CurveZMQ (RFC 26), with a counter that goes up by one, so that nobody can repeat a
+/// frame, put it out of order or take it out unnoticed.
 ///
 /// The frames on the wire carry no flags: those of the message are sealed along with its body.
 class cipher final : public frame_cipher {
@@ -20,7 +20,7 @@ public:
     /// Which side this one is. The two count apart.
     enum class role : std::uint8_t { client, server };
 
-    /// `shared`: the key of the two short-term keys. The counters are those of the last command
+    /// `shared`: agreed from the two short-term keys. The counters are those of the last command
     /// that was sent and that was received. Throws std::bad_alloc.
     cipher(role own, const std::array<std::byte, key_bytes>& shared, std::uint64_t last_sent,
            std::uint64_t last_received);

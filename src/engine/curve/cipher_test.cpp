@@ -19,7 +19,7 @@ namespace {
 
 using bytes = std::vector<std::byte>;
 
-constexpr std::size_t text_offset = 32; // of a sealed body: name, counter and authenticator
+constexpr std::size_t text_offset = 32; // of a sealed body: name, counter and MAC
 
 std::array<std::byte, key_bytes> shared_key()
 {

@@ -13,9 +13,9 @@ namespace zlink::engine::curve {
 
 /// The stream of Salsa20 that encrypts one message: for a key, and a counter that is used once.
 ///
-/// libsodium makes 256 or 512 bytes of it at once nearly as fast as 128, and anything beyond whole
-/// pieces of that by single blocks of 64 bytes: 511 bytes take it three times as long as 512. So
-/// that the rest of a text costs no more than it has to, a whole piece is made for it.
+/// libsodium is fast for whole pieces of 256 or 512 bytes only; it makes what is beyond them by
+/// single blocks of 64 bytes, so that 511 bytes take it three times as long as 512. Therefore the
+/// last piece of a text is made whole, and cut.
 ///
 /// Thread safety: const operations are safe. It refers to the key and the counter.
 class key_stream {

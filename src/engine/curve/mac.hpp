@@ -12,7 +12,7 @@ namespace zlink::engine::curve {
 
 using mac = std::array<std::byte, mac_bytes>;
 
-/// Poly1305: computes the authenticators of texts, each with a key that is used for no other one.
+/// Poly1305: computes message authentication codes (MACs). Each key is used for one text only.
 ///
 /// OpenSSL takes half as long for it as libsodium. It is used where the build has it, and for texts
 /// that are long enough to be worth its preparation; the results are the same.

@@ -69,10 +69,11 @@ public:
     /// When an answer comes after ask() has returned.
     void on_answered(std::function<void()> answered) { answered_ = std::move(answered); }
 
-    /// Puts what is known of an admitted peer to its properties: before its own, which count less.
+    /// Puts User-Id and the properties that the authenticator gave before the peer's own ones, of
+    /// which the first of a name counts.
     void tell(remote_peer& remote);
-    /// Appends the ERROR command by which a refused peer is told, if it is to know, and returns
-    /// true; once.
+    /// Once, for status 400 and 500 only: appends the ERROR command for the refused peer and
+    /// returns true.
     bool next_error_command(std::vector<std::byte>& body);
 
 private:

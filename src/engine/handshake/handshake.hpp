@@ -25,9 +25,10 @@ namespace zlink::engine {
 /// Upper limit for the body of a handshake command. ZMQ_MAXMSGSIZE is one for messages only.
 inline constexpr std::size_t max_handshake_command_bytes = 64 * 1024;
 
-/// The opening of a connection: greetings, then the commands of a security mechanism; with peers
-/// older than ZMTP 3.0, which have none, an exchange of routing ids. Such peers are refused with
-/// `unsupported_version` by any mechanism but NULL, and when they would have to be authenticated.
+/// The handshake of a connection, the last stage of its opening: greetings, then the commands of a
+/// security mechanism; with peers older than ZMTP 3.0, which have none, an exchange of routing ids.
+/// Such peers are refused with `unsupported_version` by any mechanism but NULL, and when they would
+/// have to be authenticated.
 ///
 /// A state machine over bytes, see transport::exchange. Its owner moves bytes between it and a
 /// connection until `done()` or `failed()`. Output may still be waiting then and goes out before

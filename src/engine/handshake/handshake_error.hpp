@@ -25,7 +25,7 @@ enum class handshake_error : std::uint8_t {
     wrong_key,        ///< A client vouches for another connection's key than this one's.
     not_authentic,    ///< What is encrypted was damaged, or encrypted with another key.
     invalid_metadata, ///< A property list that does not parse, or an identity > 255 bytes.
-    invalid_ready_metadata,   ///< The same, from a server that a client has to tell of.
+    invalid_ready_metadata,   ///< The same, in the READY that a client of PLAIN or CURVE gets.
     incompatible_socket_type, ///< The peer's Socket-Type may not talk to ours.
     command_too_large,        ///< A handshake frame above the size limit.
     refused_by_peer,          ///< The peer sent ERROR; see `handshake::peer_reason()`.

@@ -60,8 +60,8 @@ public:
     /// `resumed` is called in the I/O thread when the status is not `waiting` any more: there may
     /// be a next command, an error() or nothing more to do. Not once the object is destroyed.
     virtual void on_resumed(std::function<void()> resumed) { static_cast<void>(resumed); }
-    /// Why it has ended on its own account, as what it waited for told it to; `none` if it has not.
-    /// Commands that say so to the peer still go out.
+    /// Why this side gives up although the peer has made no error (it is not admitted, or there are
+    /// no random bytes); `none` if it has not. next_command() may still give the ERROR command.
     virtual handshake_error error() const noexcept { return handshake_error::none; }
 
     /// Once ready: what encrypts the traffic; null: nothing.

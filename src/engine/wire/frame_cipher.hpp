@@ -12,7 +12,7 @@ enum class cipher_fault : std::uint8_t {
     none,
     not_encrypted,   ///< it is no sealed frame
     too_short,       ///< for a sealed frame
-    out_of_sequence, ///< it was sealed before the frame that came last, or not next after it
+    out_of_sequence, ///< it is repeated or reordered, or one before it is missing
     not_authentic,   ///< it was sealed with another key, or has been changed
 };
 
@@ -33,7 +33,8 @@ public:
     virtual std::uint8_t outer_flags(std::uint8_t flags) const noexcept = 0;
 
     /// Seals a frame with the (inner) flags and the plain body to `out`, which has exactly
-    /// sealed_bytes() and does not overlap the body. False when the key is used up.
+    /// sealed_bytes() and does not overlap the body. False when all counters of
+    /// the key are used: the connection has to end.
     virtual bool seal(std::uint8_t flags, std::span<const std::byte> body,
                       std::span<std::byte> out) noexcept = 0;
 

@@ -11,8 +11,8 @@
 
 namespace zlink::engine {
 
-/// Bytes on their way to a connection that does not take them as they lie in a channel: copies of
-/// small things, references to large bodies.
+/// Encoded bytes on their way to a connection, for wires that cannot send those of the queue as
+/// they are: copies of small things, references to large bodies.
 ///
 /// Thread safety: one thread at a time.
 /// Errors: only memory exhaustion throws (std::bad_alloc).

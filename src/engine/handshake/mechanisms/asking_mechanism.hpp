@@ -10,8 +10,8 @@
 
 namespace zlink::engine {
 
-/// What the mechanisms have in common whose peer an authenticator admits: they wait for its answer,
-/// and end where it refuses.
+/// Base of the mechanisms whose peer an authenticator may have to admit: it waits for the answer,
+/// and ends if that is a refusal.
 class asking_mechanism : public mechanism {
 public:
     mechanism_status status() const noexcept final
