@@ -76,7 +76,7 @@ public:
     {
         if (box_->has_mail()) [[unlikely]]
             return false;
-        return fast_path_.put(*box_, *pattern_, data, size, more);
+        return fast_path_.put(data, size, more);
     }
     /// send() to a group, as far as the type has groups.
     int send_to_group(std::string_view group, const frame& part, bool dont_wait);
@@ -113,7 +113,7 @@ public:
     {
         if (box_->has_mail()) [[unlikely]]
             return {};
-        const taken_part part = fast_path_.take(*box_, *pattern_, most);
+        const taken_part part = fast_path_.take(most);
         if (part) [[likely]] {
             more_ = part.more();
             ++received_;
@@ -328,9 +328,9 @@ private:
     socket_services& context_;
     std::shared_ptr<const socket_options> options_; ///< shared with endpoints: copied on write
     const std::shared_ptr<base::mailbox> box_;
-    fast_path fast_path_;
     std::shared_ptr<socket_link> link_;
     const std::unique_ptr<pattern> pattern_;
+    fast_path fast_path_{*box_, *pattern_};
     base::waiter waiter_;
     base::descriptor_wakeup alarm_; ///< for sleeps beside connections; open once there are any
     const bool thread_safe_;
