@@ -17,6 +17,7 @@ lane_table() {
 pyzmq-wheel   pyzmq   the tests of pyzmq: its wheel with this library in place of its own
 pyzmq-draft   pyzmq   the tests of pyzmq, built against this library with the draft API
 jeromq        wire    JeroMQ (Java) as a peer
+jeromq-secure wire    the same with PLAIN, CURVE and handlers of ZAP
 zmq4          wire    go-zeromq/zmq4 (Go) as a peer
 zmq.rs        wire    zmq.rs (Rust) as a peer
 czmq          debian    the tests inside libczmq4 of the distribution
