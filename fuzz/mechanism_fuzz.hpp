@@ -328,9 +328,11 @@ protected:
     /// or not that of a peer for this one.
     bool take_metadata(byte_view list, std::vector<engine::property> known)
     {
-        const auto own = properties_of(list);
+        auto own = properties_of(list);
         if (!own)
             return false;
+        // Who the peer is, only an authenticator says.
+        std::erase_if(*own, [](const auto& each) { return each.name == "User-Id"; });
         properties_ = std::move(known);
         properties_.insert(properties_.end(), own->begin(), own->end());
         const std::string* const id = value_of(properties_, "Identity");
