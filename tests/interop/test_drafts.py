@@ -7,7 +7,6 @@ import pytest
 import content
 import zmtp
 from harness import Link
-from wire_test import bench, binds  # noqa: F401 (fixtures)
 from zmtp import command, message, ready
 
 COUNT = 500
@@ -46,7 +45,7 @@ def test_one_way(own_link, kinds, sender_binds):
 @pytest.mark.parametrize("kind, remote", [
     ("SERVER", "CLIENT"), ("CLIENT", "SERVER"), ("CHANNEL", "CHANNEL"), ("PEER", "PEER"),
     ("GATHER", "SCATTER")])
-def test_messages_are_single_frames(bench, binds, kind, remote):  # noqa: F811
+def test_messages_are_single_frames(bench, binds, kind, remote):
     local, raw = bench.meet(kind, binds)
     raw.handshake(remote)
     raw.send(message(b"a", b"b") + message(b"", b"", b"") + message(b"hello"))
@@ -59,7 +58,7 @@ def test_messages_are_single_frames(bench, binds, kind, remote):  # noqa: F811
 
 
 @pytest.mark.zlink_only
-def test_scatter_sends_single_frames(bench, binds):  # noqa: F811
+def test_scatter_sends_single_frames(bench, binds):
     local, raw = bench.meet("SCATTER", binds)
     raw.handshake("GATHER")
     local.send(b"work")
@@ -67,7 +66,7 @@ def test_scatter_sends_single_frames(bench, binds):  # noqa: F811
 
 
 @pytest.mark.zlink_only
-def test_dish_joins_and_leaves_by_commands(bench, binds):  # noqa: F811
+def test_dish_joins_and_leaves_by_commands(bench, binds):
     if binds:
         dish = bench.bound("DISH")
         dish.join(b"Movies")
@@ -92,7 +91,7 @@ def test_dish_joins_and_leaves_by_commands(bench, binds):  # noqa: F811
 
 @pytest.mark.zlink_only
 @pytest.mark.parametrize("minor", [0, 1])
-def test_dish_joins_again_after_a_loss(bench, minor):  # noqa: F811
+def test_dish_joins_again_after_a_loss(bench, minor):
     dish, listener = bench.connected("DISH", RECONNECT_IVL=10)
     dish.join(b"a")
     dish.join(b"b")
@@ -110,7 +109,7 @@ def test_dish_joins_again_after_a_loss(bench, minor):  # noqa: F811
     message(b"g"), message(b"g", b"one", b"two"), message(b"g" * 256, b"body"),
     message(b"g" * 100_000, b"body"), message(b"g", b"x" * 100_000, b"two"),
 ], ids=["no-group", "two-bodies", "group-256", "group-100000", "two-bodies-100000"])
-def test_dish_refuses_other_messages(bench, binds, wrong):  # noqa: F811
+def test_dish_refuses_other_messages(bench, binds, wrong):
     dish, raw = bench.meet("DISH", binds)
     dish.join(b"g")
     raw.handshake("RADIO")
@@ -122,7 +121,7 @@ def test_dish_refuses_other_messages(bench, binds, wrong):  # noqa: F811
 
 
 @pytest.mark.zlink_only
-def test_radio_sends_to_the_groups_joined(bench, binds):  # noqa: F811
+def test_radio_sends_to_the_groups_joined(bench, binds):
     radio, raw = bench.meet("RADIO", binds)
     raw.handshake("DISH")
     # Anything else is ignored: subscriptions, messages, groups left without having been joined.
@@ -146,7 +145,7 @@ def test_radio_sends_to_the_groups_joined(bench, binds):  # noqa: F811
 @pytest.mark.parametrize("kind, right", [
     ("SERVER", "CLIENT"), ("CLIENT", "SERVER"), ("RADIO", "DISH"), ("DISH", "RADIO"),
     ("GATHER", "SCATTER"), ("SCATTER", "GATHER"), ("PEER", "PEER"), ("CHANNEL", "CHANNEL")])
-def test_accepted_types(bench, kind, right):  # noqa: F811
+def test_accepted_types(bench, kind, right):
     bench.bound(kind)
     accepted = set()
     for remote in ("SERVER", "CLIENT", "RADIO", "DISH", "GATHER", "SCATTER", "PEER", "CHANNEL",
