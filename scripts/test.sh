@@ -84,7 +84,7 @@ check_no_sodium() {
 # Most objects are the same as those of the plain lane, and come from the compiler's cache.
 lane_nosodium() {
     local directory=$repo_dir/build-nosodium program status=0
-    local -a programs=(unit_tests api_small_api_test behaviour_authentication_test
+    local -a programs=(api_small_api_test behaviour_authentication_test
         behaviour_curve_test behaviour_options_test behaviour_option_sheet_test
         behaviour_damaged_handshakes_test)
     step "nosodium: building in build-nosodium/"
