@@ -324,10 +324,9 @@ void report_sealing(const settings& chosen)
 {
     bool first = true;
     for (const std::size_t bytes : chosen.sizes_bytes) {
-        const auto seal = [bytes] { return time_sealing(bytes); };
-        const auto by_time = [](const auto& times) { return times->seal_ns; };
-        const std::optional<sealing_times> times =
-            seal() ? median(chosen.runs, seal, by_time) : std::nullopt;
+        const auto by_time = [](const auto& each) { return each ? each->seal_ns : 0; };
+        const std::optional<sealing_times> times = median(
+            chosen.runs, [bytes] { return time_sealing(bytes); }, by_time);
         if (!times) {
             return;
         }

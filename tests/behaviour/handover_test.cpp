@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ROUTER_HANDOVER: what becomes of the connection that had the name, and who is told.
 #include "support/draft.hpp"
+#include "support/raw_peer.hpp"
+#include "support/zmtp.hpp"
 
 namespace zlink::test {
 namespace {
@@ -48,6 +50,26 @@ protected:
         router_.send_parts({"same", "yours"});
         EXPECT_EQ("yours", owner.recv());
     }
+    /// After message "0" of an older connection has been received, and as the messages up to "99"
+    /// of it have come: they are kept, whoever gets its name.
+    void expect_rest_and_newcomer()
+    {
+        test_socket other = dealer("other");
+        other.send("mark"); // the router has the first of them in its hands
+        test_socket newcomer = dealer("same");
+        newcomer.send("from the newcomer");
+        int next = 1;
+        int others = 0;
+        while (next < 100 || others < 2) {
+            const parts message = router_.recv_parts();
+            ASSERT_EQ(2u, message.size());
+            if (message[1] == "mark" || message[1] == "from the newcomer")
+                ++others;
+            else
+                ASSERT_EQ((parts{"same", std::to_string(next++)}), message);
+        }
+        expect_owner(newcomer);
+    }
     bool is_free()
     {
         const bool refused = zmq_send(router_, "same", 4, ZMQ_SNDMORE | ZMQ_DONTWAIT) == -1;
@@ -92,20 +114,26 @@ class ZlinkOnlyHandover : public Handover {};
 // libzmq drops what it has not read.
 TEST_P(ZlinkOnlyHandover, keeps_what_a_connection_of_the_router_had_brought)
 {
-    test_socket older = called();
-    parts numbers;
-    for (int index = 0; index < 100; ++index)
-        numbers.push_back(std::to_string(index));
-    older.send_parts(numbers);
-    // A message comes as a whole: the router has all of it once it has a part.
-    EXPECT_EQ("same", router_.recv());
-    test_socket newcomer = dealer("same");
-    EXPECT_TRUE(wait_until([&] {
-        router_.send_parts({"same", "yours"});
-        return newcomer.readable(1ms);
-    }));
-    EXPECT_EQ(numbers, router_.recv_parts());
-    hear(newcomer, "from the newcomer");
+    if (GetParam() == transport::inproc) {
+        test_socket older = called();
+        hear(older, "0");
+        for (int index = 1; index < 100; ++index)
+            older.send(std::to_string(index));
+        expect_rest_and_newcomer();
+        return;
+    }
+    raw_listener older_listens(GetParam());
+    called_ = older_listens.endpoint();
+    call();
+    const raw_peer older = older_listens.accept();
+    zmtp::shake_hands(older, "DEALER");
+    older.send(zmtp::frame("0"));
+    EXPECT_EQ((parts{"same", "0"}), router_.recv_parts());
+    for (int index = 1; index < 100; ++index)
+        older.send(zmtp::frame(std::to_string(index)));
+    older.send(zmtp::ping());
+    EXPECT_EQ(zmtp::pong(), zmtp::recv_frame(older)) << "all before it has been read";
+    expect_rest_and_newcomer();
 }
 
 // libzmq ends it, and knows nothing of its endpoint any more.

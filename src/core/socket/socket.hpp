@@ -25,6 +25,7 @@
 namespace zlink::core {
 
 class socket_services;
+struct endpoint_text;
 class socket;
 
 /// Says that a call waits for a socket of its thread. If another thread closes that meanwhile, the
@@ -307,6 +308,7 @@ private:
     void close_pipe(pipe_end& pipe, int linger_ms);
 
     // Endpoints.
+    int begin_call(std::string_view text, endpoint_text& endpoint);
     int bind_inproc(std::string_view name, std::string_view text);
     int bind_failed(std::string_view address, std::string_view endpoint, int error,
                     std::unique_ptr<transport::acceptor> opened);

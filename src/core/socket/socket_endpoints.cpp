@@ -52,12 +52,17 @@ int socket::bind_inproc(std::string_view name, std::string_view text)
     return 0;
 }
 
+// What the calls begin with that take an endpoint.
+int socket::begin_call(std::string_view text, endpoint_text& endpoint)
+{
+    const int error = begin_call();
+    return error ? error : parse_endpoint(text, endpoint);
+}
+
 int socket::bind(std::string_view text)
 {
-    if (const int error = begin_call())
-        return error;
     endpoint_text endpoint;
-    if (const int error = parse_endpoint(text, endpoint))
+    if (const int error = begin_call(text, endpoint))
         return error;
     if (wants_other_transport(endpoint.scheme))
         return ENOCOMPATPROTO;
@@ -109,10 +114,8 @@ int socket::connect_inproc(std::string_view name, const shared_text& endpoint)
 
 int socket::connect(std::string_view text)
 {
-    if (const int error = begin_call())
-        return error;
     endpoint_text endpoint;
-    if (const int error = parse_endpoint(text, endpoint))
+    if (const int error = begin_call(text, endpoint))
         return error;
     if (wants_other_transport(endpoint.scheme))
         return ENOCOMPATPROTO;
@@ -183,10 +186,8 @@ int socket::disconnect(std::string_view text)
 // first, which matters where inproc has both.
 int socket::end_endpoints(endpoint_role role, std::string_view text)
 {
-    if (const int error = begin_call())
-        return error;
     endpoint_text endpoint;
-    if (const int error = parse_endpoint(text, endpoint))
+    if (const int error = begin_call(text, endpoint))
         return error;
     if (context_.find_datagram_scheme(endpoint.scheme))
         return end_datagrams(role, text);

@@ -3,6 +3,7 @@
 
 #include "engine/bytes.hpp"
 #include "engine/curve/counter.hpp"
+#include "engine/curve/raw_bytes.hpp"
 
 #include <algorithm>
 #include <sodium.h>
@@ -15,15 +16,6 @@ static_assert(key_bytes == crypto_box_PUBLICKEYBYTES && key_bytes == crypto_box_
               key_bytes == crypto_box_BEFORENMBYTES && key_bytes == crypto_secretbox_KEYBYTES);
 static_assert(nonce_bytes == crypto_secretbox_NONCEBYTES);
 static_assert(mac_bytes == crypto_secretbox_MACBYTES);
-
-unsigned char* raw(std::byte* bytes) noexcept
-{
-    return reinterpret_cast<unsigned char*>(bytes);
-}
-const unsigned char* raw(const std::byte* bytes) noexcept
-{
-    return reinterpret_cast<const unsigned char*>(bytes);
-}
 
 } // namespace
 

@@ -4,6 +4,7 @@
 #include "engine/codec/zmtp3.hpp"
 #include "engine/curve/counter.hpp"
 #include "engine/curve/key_stream.hpp"
+#include "engine/curve/raw_bytes.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,15 +46,6 @@ std::uint8_t frame_flags(unsigned char inner) noexcept
 {
     return static_cast<std::uint8_t>((inner & inner_more ? zmtp3::flag_more : 0) |
                                      (inner & inner_command ? zmtp3::flag_command : 0));
-}
-
-unsigned char* raw(std::byte* bytes) noexcept
-{
-    return reinterpret_cast<unsigned char*>(bytes);
-}
-const unsigned char* raw(const std::byte* bytes) noexcept
-{
-    return reinterpret_cast<const unsigned char*>(bytes);
 }
 
 // The first step of XSalsa20 depends on the key and the prefix only: it is made once.

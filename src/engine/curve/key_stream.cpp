@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/curve/key_stream.hpp"
 
+#include "engine/curve/raw_bytes.hpp"
+
 #include <cstring>
 #include <sodium.h>
 
@@ -10,10 +12,7 @@ namespace {
 void apply_at_once(std::byte* out, const std::byte* in, std::size_t bytes, const std::byte* counter,
                    std::uint64_t block, const std::array<std::byte, key_bytes>& key) noexcept
 {
-    crypto_stream_salsa20_xor_ic(reinterpret_cast<unsigned char*>(out),
-                                 reinterpret_cast<const unsigned char*>(in), bytes,
-                                 reinterpret_cast<const unsigned char*>(counter), block,
-                                 reinterpret_cast<const unsigned char*>(key.data()));
+    crypto_stream_salsa20_xor_ic(raw(out), raw(in), bytes, raw(counter), block, raw(key.data()));
 }
 
 } // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/curve/mac.hpp"
 
+#include "engine/curve/raw_bytes.hpp"
+
 #include <new>
 #include <sodium.h>
 
@@ -11,15 +13,6 @@
 
 namespace zlink::engine::curve {
 namespace {
-
-unsigned char* raw(std::byte* bytes) noexcept
-{
-    return reinterpret_cast<unsigned char*>(bytes);
-}
-const unsigned char* raw(const std::byte* bytes) noexcept
-{
-    return reinterpret_cast<const unsigned char*>(bytes);
-}
 
 // Below this, one is as fast as the other.
 [[maybe_unused]] constexpr std::size_t long_text_bytes = 256;

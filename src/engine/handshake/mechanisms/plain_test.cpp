@@ -69,12 +69,14 @@ std::string frame_of(std::string_view body)
     return "04" + to_hex(std::vector{static_cast<std::byte>(body.size() / 2)}) + std::string(body);
 }
 
+std::unique_ptr<handshake> client_handshake()
+{
+    return std::make_unique<handshake>(local_peer{socket_types::dealer, "", {}}, client().plain);
+}
+
 TEST(plain_mechanism, a_client_is_done_after_ready)
 {
-    handshake_script([] {
-        return std::make_unique<handshake>(local_peer{socket_types::dealer, "", {}},
-                                           client().plain);
-    })
+    handshake_script(client_handshake)
         .expect(signature)
         .feed(signature + "03" + greeting_end(true))
         .expect("03" + greeting_end(false) + frame_of(hello))
@@ -88,10 +90,7 @@ TEST(plain_mechanism, a_client_is_done_after_ready)
 
 TEST(plain_mechanism, a_refused_client_is_done_after_error)
 {
-    handshake_script([] {
-        return std::make_unique<handshake>(local_peer{socket_types::dealer, "", {}},
-                                           client().plain);
-    })
+    handshake_script(client_handshake)
         .expect(signature)
         .feed(signature + "03" + greeting_end(true))
         .expect("03" + greeting_end(false) + frame_of(hello))
