@@ -27,6 +27,7 @@ protected:
             all += zmtp::frame(body(index));
         peer.send(all);
         ASSERT_TRUE(socket.readable());
+        peer.wait_until_sent();
         if (abruptly)
             peer.abort();
         else

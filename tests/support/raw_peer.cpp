@@ -7,10 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdexcept>
 #include <string_view>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -91,6 +93,17 @@ void raw_peer::send(const std::string& bytes) const
             fail("send");
         left.remove_prefix(sent > 0 ? static_cast<std::size_t>(sent) : 0);
     }
+}
+
+void raw_peer::wait_until_sent() const
+{
+    const bool sent = wait_until([this] {
+        int bytes = 0;
+        // Other sockets than those of TCP do not know the request: they pass on at once.
+        return ::ioctl(fd_, SIOCOUTQNSD, &bytes) != 0 || bytes == 0;
+    });
+    if (!sent)
+        throw std::runtime_error("the kernel keeps what was sent");
 }
 
 std::string raw_peer::recv(std::size_t bytes) const

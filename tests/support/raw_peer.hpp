@@ -35,6 +35,8 @@ public:
 
     int fd() const { return fd_; }
     void send(const std::string& bytes) const;
+    /// Waits until the kernel has passed on all that was sent: a reset drops the rest.
+    void wait_until_sent() const;
     /// Exactly `bytes` bytes.
     std::string recv(std::size_t bytes) const;
     /// The same, or fewer if the peer ends the stream or `window` passes; never throws.

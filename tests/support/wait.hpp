@@ -7,8 +7,12 @@
 namespace zlink::test {
 
 /// How long a test waits for something that must happen before it gives up. Generous on purpose:
-/// it is only ever used up by a failing test.
+/// it is only ever used up by a failing test. Instrumented programs take many times as long.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr std::chrono::milliseconds patience{40'000};
+#else
 inline constexpr std::chrono::milliseconds patience{10'000};
+#endif
 
 /// Window in which something that must not happen is watched for.
 inline constexpr std::chrono::milliseconds quiet_window{60};
