@@ -597,6 +597,33 @@ ZMQ_EXPORT int zmq_close(void* socket);
 #define ZMQ_NORM_PUSH 124
 #endif
 
+/*
+ * TLS: options of zlink for the transport tls, which endpoints bound or connected to later have.
+ * Certificates, keys and lists of trusted certificates are each the text of a PEM file or the path
+ * of one; when a file has changed, new connections go by what it says now. All are char strings
+ * but where it says int; an empty one takes a setting back. What is wrong with a certificate, a
+ * key or a list shows when an endpoint is bound or connected to: EINVAL.
+ */
+#define ZMQ_TLS_CERT 0x3028 /* the own certificate, then those that lead to a trusted one */
+#define ZMQ_TLS_KEY 0x3029  /* the private key of the certificate; cannot be read */
+#define ZMQ_TLS_CA 0x302a   /* a peer's certificate is trusted that leads to one of these */
+/* int, 1: who connects checks the certificate and the host name; 0: not, which is not secure. */
+#define ZMQ_TLS_VERIFY 0x302b
+/* int, 0: who binds asks for no certificate, 1: it may be missing, 2: it may not. Needs a CA. */
+#define ZMQ_TLS_REQUIRE_CLIENT_CERT 0x302c
+#define ZMQ_TLS_HOSTNAME 0x302d /* whose certificate it has to be, instead of the host's */
+/* int, 1: without a CA, who connects trusts the certificates that the system trusts. */
+#define ZMQ_TLS_TRUST_SYSTEM 0x302e
+#define ZMQ_TLS_PASSWORD 0x302f    /* of the private key; cannot be read */
+#define ZMQ_TLS_MIN_VERSION 0x3030 /* int, ZMQ_TLS_1_2: the oldest version that is spoken */
+#define ZMQ_TLS_CIPHERS 0x3031     /* names of OpenSSL with ':' between, the best ones first */
+/* SHA-256 of public keys as hex, with ',' between: the peer's has to be one of these as well. */
+#define ZMQ_TLS_PINNED 0x3032
+
+/* Values of ZMQ_TLS_MIN_VERSION: the numbers that TLS has for its versions. */
+#define ZMQ_TLS_1_2 0x0303
+#define ZMQ_TLS_1_3 0x0304
+
 /* Deprecated options. */
 #define ZMQ_IPV4ONLY 31
 #define ZMQ_TCP_ACCEPT_FILTER 38

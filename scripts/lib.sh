@@ -103,6 +103,7 @@ missing_packages() {
     has_command ccache || echo ccache
     has_command pkg-config || echo pkg-config
     has_command python3 || echo python3
+    has_command openssl || echo openssl
     has_venv || echo python3-venv
     # The format is checked where the version that it is made for can be had.
     if ! has_command clang-format-14 && apt_offers clang-format-14; then echo clang-format-14; fi
@@ -110,7 +111,7 @@ missing_packages() {
     if [[ $compiler == no ]] || ! has_header gtest/gtest.h; then echo libgtest-dev; fi
     if [[ $compiler == no ]] || ! has_header benchmark/benchmark.h; then echo libbenchmark-dev; fi
     if [[ $compiler == no ]] || ! has_header sodium.h; then echo libsodium-dev; fi
-    if [[ $compiler == no ]] || ! has_header openssl/evp.h; then echo libssl-dev; fi
+    if [[ $compiler == no ]] || ! has_header openssl/ssl.h; then echo libssl-dev; fi
     if [[ $compiler == no ]] || ! has_header fmt/core.h; then echo libfmt-dev; fi
     if [[ $compiler == no ]] || ! has_header CLI/CLI.hpp; then echo libcli11-dev; fi
 }

@@ -9,6 +9,9 @@
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"
+#if ZLINK_HAS_TLS
+#include "transport/tls/tls.hpp"
+#endif
 #include "transport/udp/udp.hpp"
 
 #include <array>
@@ -18,9 +21,12 @@
 namespace zlink {
 namespace {
 
-constexpr std::array transports{
-    core::transport_row{&transport::tcp},
-    core::transport_row{&transport::ipc},
+constexpr std::array transports
+{
+    core::transport_row{&transport::tcp}, core::transport_row{&transport::ipc},
+#if ZLINK_HAS_TLS
+        core::transport_row{&transport::tls}, core::transport_row{&transport::tls_tcp},
+#endif
 };
 
 constexpr std::array<const transport::datagram_scheme*, 1> datagram_schemes{&transport::udp};

@@ -14,7 +14,7 @@ struct capability {
 };
 
 // Transports every build has (tcp, inproc) are no capabilities; programs expect 0 for their names.
-constexpr std::array<capability, 10> capabilities{{
+constexpr std::array<capability, 12> capabilities{{
     {"ipc", true},
     {"pgm", false},
     {"tipc", false},
@@ -23,6 +23,8 @@ constexpr std::array<capability, 10> capabilities{{
     {"gssapi", false},
     {"vmci", false},
     {"draft", true},
+    {"tls", ZLINK_HAS_TLS},
+    {"TLS", ZLINK_HAS_TLS},
     {"WS", false},
     {"WSS", false},
 }};

@@ -3,6 +3,7 @@
 
 #include "transport/stream.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -54,8 +55,13 @@ public:
     virtual std::chrono::milliseconds limit() const noexcept { return {}; }
     /// errno after a failure.
     virtual int error() const noexcept = 0;
-    /// Once done and all output sent: the stream that takes the place of the given one.
-    virtual std::unique_ptr<stream> wrap(std::unique_ptr<stream> below) { return below; }
+    /// Once done and all output sent: the stream, of this I/O context, that takes the place of the
+    /// given one.
+    virtual std::unique_ptr<stream> wrap(std::unique_ptr<stream> below, boost::asio::io_context& io)
+    {
+        static_cast<void>(io);
+        return below;
+    }
 };
 
 /// What a connection goes through before its handshake, in this order.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "transport/tls_settings.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -35,6 +37,7 @@ struct options {
     std::vector<pid_t> accepted_pids;        ///< ipc: peers that may connect; all lists empty = all
     std::vector<uid_t> accepted_uids;
     std::vector<gid_t> accepted_gids;
+    shared_tls_settings tls;
     int multicast_hops = 1;
     bool multicast_loop = true;
     bool loopback_fastpath = false; ///< kept: for another operating system

@@ -164,8 +164,8 @@ const std::vector<option> sheet{
     write_only("HICCUP_MSG", ZMQ_HICCUP_MSG, all),
 };
 
-// Their tests are elsewhere: of descriptors, events and the type, of CURVE (below), and of options
-// of single types that say more than yes or no.
+// Their tests are elsewhere: of descriptors, events and the type, of CURVE (below) and TLS, and of
+// options of single types that say more than yes or no.
 const std::vector<int> not_here{ZMQ_FD,
                                 ZMQ_EVENTS,
                                 ZMQ_TYPE,
@@ -179,7 +179,12 @@ const std::vector<int> not_here{ZMQ_FD,
                                 ZMQ_CURVE_SERVER,
                                 ZMQ_CURVE_PUBLICKEY,
                                 ZMQ_CURVE_SECRETKEY,
-                                ZMQ_CURVE_SERVERKEY};
+                                ZMQ_CURVE_SERVERKEY,
+                                ZMQ_WSS_KEY_PEM,
+                                ZMQ_WSS_CERT_PEM,
+                                ZMQ_WSS_TRUST_PEM,
+                                ZMQ_WSS_HOSTNAME,
+                                ZMQ_WSS_TRUST_SYSTEM};
 
 const option* find(int id)
 {

@@ -21,9 +21,9 @@ import pytest
 from harness import Endpoint, readable
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ["docs/security.md"]
+DOCUMENTS = ["docs/security.md", "docs/tls.md"]
 PROGRAMS = {"c", "python"}
-ADDRESS = "tcp://127.0.0.1:5555"  # in documents; replaced by one that is free
+ADDRESS = "://127.0.0.1:5555"  # in documents; replaced by one that is free
 DEADLINE_S = 60
 
 BLOCK = re.compile(r"(?P<before>[^\n]*)\n+```(?P<language>\w*)\n(?P<body>.*?)^```$",
@@ -142,7 +142,7 @@ def environment(pytestconfig, tmp_path):
     return {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "HOME": str(tmp_path),
             "LC_ALL": "C", "PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig",
             "LD_LIBRARY_PATH": f"{prefix}/lib", "PYTHONPATH": str(checks),
-            "LIBRARY_UNDER_TEST": pytestconfig.library}
+            "LIBRARY_UNDER_TEST": pytestconfig.library, "ZLINK": str(ROOT)}
 
 
 @pytest.fixture
@@ -155,11 +155,12 @@ def directory(tmp_path):
 @pytest.mark.zlink_only
 @pytest.mark.parametrize("document", DOCUMENTS)
 def test_document_is_true(document, directory, environment):
-    for program in ("bash", "cc", "pkg-config"):
+    for program in ("bash", "cc", "pkg-config", "openssl"):
         assert shutil.which(program), f"{program} is not installed"
     endpoint = Endpoint("tcp")
     try:
-        text = (ROOT / document).read_text().replace(ADDRESS, endpoint.text)
+        text = (ROOT / document).read_text().replace(
+            ADDRESS, endpoint.text.removeprefix("tcp"))
         run_document(text, directory, environment)
     finally:
         endpoint.release()

@@ -90,7 +90,7 @@ void opening::next_stage()
 {
     const bool was_reaching = is_reaching();
     if (transport::upgrade* const upgrade = current_upgrade())
-        stream_ = upgrade->wrap(std::move(stream_));
+        stream_ = upgrade->wrap(std::move(stream_), io_);
     ++stage_;
     waiting_to_read_ = waiting_to_write_ = false; // for what is below the stream now
     if (was_reaching && !is_reaching()) {

@@ -18,6 +18,8 @@ using namespace option;
 enum access : std::uint8_t { none = 0, settable = 1, readable = 2, both = settable | readable };
 // Without CURVE its options do not exist.
 constexpr access with_curve = ZLINK_HAS_CURVE ? both : none;
+constexpr access with_tls = ZLINK_HAS_TLS ? both : none;
+constexpr access write_only_with_tls = ZLINK_HAS_TLS ? settable : none;
 
 // Socket types as bits.
 using types = std::uint32_t;
@@ -41,6 +43,10 @@ struct option_row {
     types settable_on = every_type;
 };
 
+#define ZLINK_AT_TLS(name)                                                                         \
+    [](socket_options& o) -> decltype((o.transport.tls.edit().name)) {                             \
+        return o.transport.tls.edit().name;                                                        \
+    }
 #define ZLINK_AT(path) [](socket_options& o) -> decltype((o.path)) { return o.path; }
 
 // The wire has 16 bits for tenths of a second; what is given is rounded down to them.
@@ -127,6 +133,36 @@ constexpr std::array rows{
                text{ZLINK_AT(transport.socks_username), 255, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_SOCKS_PASSWORD, both,
                text{ZLINK_AT(transport.socks_password), 255, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TLS_CERT, with_tls,
+               text{ZLINK_AT_TLS(certificate), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TLS_KEY, write_only_with_tls,
+               text{ZLINK_AT_TLS(key), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TLS_CA, with_tls,
+               text{ZLINK_AT_TLS(ca), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TLS_VERIFY, with_tls, flag{ZLINK_AT_TLS(verify)}},
+    option_row{ZMQ_TLS_REQUIRE_CLIENT_CERT, with_tls,
+               integer{ZLINK_AT_TLS(client_certificate), 0, 2}},
+    option_row{ZMQ_TLS_HOSTNAME, with_tls,
+               text{ZLINK_AT_TLS(host), 255, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TLS_TRUST_SYSTEM, with_tls, flag{ZLINK_AT_TLS(trust_system)}},
+    option_row{ZMQ_TLS_PASSWORD, write_only_with_tls,
+               text{ZLINK_AT_TLS(password), 255, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TLS_MIN_VERSION, with_tls,
+               integer{ZLINK_AT_TLS(min_version), ZMQ_TLS_1_2, ZMQ_TLS_1_3}},
+    option_row{ZMQ_TLS_CIPHERS, with_tls,
+               text{ZLINK_AT_TLS(ciphers), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_TLS_PINNED, with_tls,
+               text{ZLINK_AT_TLS(pinned), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    // The same by libzmq's names for wss, which bindings know.
+    option_row{ZMQ_WSS_CERT_PEM, write_only_with_tls,
+               text{ZLINK_AT_TLS(certificate), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_WSS_KEY_PEM, write_only_with_tls,
+               text{ZLINK_AT_TLS(key), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_WSS_TRUST_PEM, write_only_with_tls,
+               text{ZLINK_AT_TLS(ca), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_WSS_HOSTNAME, write_only_with_tls,
+               text{ZLINK_AT_TLS(host), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_WSS_TRUST_SYSTEM, write_only_with_tls, flag{ZLINK_AT_TLS(trust_system)}},
     option_row{ZMQ_TCP_ACCEPT_FILTER, settable, networks{ZLINK_AT(transport.accept_filters)}},
     option_row{ZMQ_IPC_FILTER_PID, settable, ids<pid_t>{ZLINK_AT(transport.accepted_pids)}},
     option_row{ZMQ_IPC_FILTER_UID, settable, ids<uid_t>{ZLINK_AT(transport.accepted_uids)}},

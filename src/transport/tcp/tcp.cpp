@@ -123,24 +123,25 @@ constexpr socket_kind kind{ip_settings::apply, tune,      endpoint_text,
 
 class tcp_bind final : public bind_endpoint {
 public:
-    tcp_bind(std::string_view address, std::shared_ptr<const options> settings)
-        : address_(address), settings_(std::move(settings))
+    tcp_bind(std::string_view address, std::shared_ptr<const options> settings,
+             const socket_kind& kind)
+        : address_(address), settings_(std::move(settings)), kind_(kind)
     {}
 
     std::unique_ptr<acceptor> listen(asio::io_context& io, error_code& error) override
     {
         if (settings_->listening_fd >= 0)
-            return listen_on_given(io, {AF_INET, AF_INET6}, kind, *settings_, error);
+            return listen_on_given(io, {AF_INET, AF_INET6}, kind_, *settings_, error);
         auto endpoint = tcp_address::resolve_local(address_, settings_->ipv6, error);
         if (error)
             return nullptr;
-        auto bound = listen_on(io, endpoint, kind, *settings_, nullptr, error);
+        auto bound = listen_on(io, endpoint, kind_, *settings_, nullptr, error);
         if (!bound && error == system_error(EAFNOSUPPORT) && settings_->ipv6) {
             // A system without IPv6: IPv4 addresses can still be served.
             error = {};
             endpoint = tcp_address::resolve_local(address_, false, error);
             if (!error)
-                bound = listen_on(io, endpoint, kind, *settings_, nullptr, error);
+                bound = listen_on(io, endpoint, kind_, *settings_, nullptr, error);
         }
         return bound;
     }
@@ -148,19 +149,8 @@ public:
 private:
     const std::string address_;
     const std::shared_ptr<const options> settings_;
+    const socket_kind& kind_;
 };
-
-std::shared_ptr<bind_endpoint>
-parse_bind(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
-{
-    if (settings->listening_fd >= 0) // whose address counts
-        return std::make_shared<tcp_bind>(address, std::move(settings));
-    // A source, as connect addresses may have, means nothing here, but it has to be one.
-    const auto parts = ip_host::split_local(address);
-    if (parts.has_local)
-        error = tcp_address::check_source(parts.local);
-    return error ? nullptr : std::make_shared<tcp_bind>(parts.remote, std::move(settings));
-}
 
 // A proxy that accepts and then says nothing is given up after this, if no other limit is set.
 constexpr std::chrono::milliseconds proxy_limit{30'000};
@@ -171,10 +161,7 @@ struct tcp_target {
     ip_host::host_port next_hop;       ///< the peer, or the proxy in its place
 };
 
-ip_host::host_port peer_of(std::string_view address)
-{
-    return ip_host::split(ip_host::split_local(address).remote).value_or(ip_host::host_port{});
-}
+using tcp_parts::peer_of;
 
 tcp_target target_of(std::string_view address, const options& settings)
 {
@@ -197,11 +184,12 @@ tcp_target target_of(std::string_view address, const options& settings)
 class tcp_connect final : public connect_attempt, public std::enable_shared_from_this<tcp_connect> {
 public:
     tcp_connect(asio::io_context& io, tcp_target target, std::shared_ptr<const options> settings,
-                connect_handler handler)
+                const socket_kind& kind, connect_handler handler)
         : io_(io),
           resolver_(io),
           target_(std::move(target)),
           settings_(std::move(settings)),
+          kind_(kind),
           handler_(std::move(handler))
     {}
 
@@ -261,7 +249,7 @@ private:
 
     void try_address(const tcp::endpoint& candidate, const generic_endpoint* source)
     {
-        current_ = connect_to(io_, candidate, source, kind, *settings_,
+        current_ = connect_to(io_, candidate, source, kind_, *settings_,
                               {[self = shared_from_this()](const error_code& error,
                                                            std::unique_ptr<stream> connected) {
                                    if (!self->handler_)
@@ -291,6 +279,7 @@ private:
     tcp::resolver resolver_;
     const tcp_target target_;
     const std::shared_ptr<const options> settings_;
+    const socket_kind& kind_;
     connect_handler handler_;
     std::vector<tcp::endpoint> candidates_;
     std::size_t tried_ = 0;
@@ -299,14 +288,15 @@ private:
 
 class tcp_connect_endpoint final : public connect_endpoint {
 public:
-    tcp_connect_endpoint(std::string_view address, std::shared_ptr<const options> settings)
-        : address_(address), settings_(std::move(settings))
+    tcp_connect_endpoint(std::string_view address, std::shared_ptr<const options> settings,
+                         const socket_kind& kind)
+        : address_(address), settings_(std::move(settings)), kind_(kind)
     {}
 
     std::shared_ptr<connect_attempt> connect(asio::io_context& io, connect_handler handler) override
     {
         auto attempt = std::make_shared<tcp_connect>(io, target_of(address_, *settings_), settings_,
-                                                     std::move(handler));
+                                                     kind_, std::move(handler));
         attempt->start();
         return attempt;
     }
@@ -337,13 +327,19 @@ private:
     // As text, which is short: there may be many endpoints, and few attempts at a time.
     const std::string address_;
     const std::shared_ptr<const options> settings_;
+    const socket_kind& kind_;
 };
 
 std::shared_ptr<connect_endpoint>
 parse_connect(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
 {
-    error = tcp_address::check_connect(address);
-    return error ? nullptr : std::make_shared<tcp_connect_endpoint>(address, std::move(settings));
+    return tcp_parts::parse_connect(address, std::move(settings), kind, error);
+}
+
+std::shared_ptr<bind_endpoint>
+parse_bind(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
+{
+    return tcp_parts::parse_bind(address, std::move(settings), kind, error);
 }
 
 std::string canonical(std::string_view address, const options& settings)
@@ -353,6 +349,42 @@ std::string canonical(std::string_view address, const options& settings)
 }
 
 } // namespace
+
+namespace tcp_parts {
+
+std::shared_ptr<connect_endpoint> parse_connect(std::string_view address,
+                                                std::shared_ptr<const options> settings,
+                                                const socket_kind& kind, error_code& error)
+{
+    error = tcp_address::check_connect(address);
+    return error ? nullptr
+                 : std::make_shared<tcp_connect_endpoint>(address, std::move(settings), kind);
+}
+
+std::shared_ptr<bind_endpoint> parse_bind(std::string_view address,
+                                          std::shared_ptr<const options> settings,
+                                          const socket_kind& kind, error_code& error)
+{
+    if (settings->listening_fd >= 0) // whose address counts
+        return std::make_shared<tcp_bind>(address, std::move(settings), kind);
+    // A source, as connect addresses may have, means nothing here, but it has to be one.
+    const auto parts = ip_host::split_local(address);
+    if (parts.has_local)
+        error = tcp_address::check_source(parts.local);
+    return error ? nullptr : std::make_shared<tcp_bind>(parts.remote, std::move(settings), kind);
+}
+
+ip_host::host_port peer_of(std::string_view address)
+{
+    return ip_host::split(ip_host::split_local(address).remote).value_or(ip_host::host_port{});
+}
+
+const socket_kind& kind() noexcept
+{
+    return transport::kind;
+}
+
+} // namespace tcp_parts
 
 const scheme tcp{"tcp", parse_connect, parse_bind, canonical};
 

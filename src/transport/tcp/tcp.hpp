@@ -1,11 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "transport/ip/host.hpp"
 #include "transport/scheme.hpp"
+#include "transport/socket_stream.hpp"
+
+#include <memory>
+#include <string_view>
 
 namespace zlink::transport {
 
-/// "tcp://host:port".
+/// TCP: "tcp://host:port", when connecting also "tcp://source;host:port", through a SOCKS5 proxy if
+/// the options name one.
 extern const scheme tcp;
+
+/// What transports over TCP are made of.
+namespace tcp_parts {
+
+/// The kind of TCP's sockets. A transport above has a copy of its own, with another endpoint_text,
+/// which must last as long as what is made with it.
+const socket_kind& kind() noexcept;
+/// As the functions of a `scheme`.
+std::shared_ptr<connect_endpoint> parse_connect(std::string_view address,
+                                                std::shared_ptr<const options> settings,
+                                                const socket_kind& kind, error_code& error);
+std::shared_ptr<bind_endpoint> parse_bind(std::string_view address,
+                                          std::shared_ptr<const options> settings,
+                                          const socket_kind& kind, error_code& error);
+/// The host, without brackets, and port of a valid address to connect to.
+ip_host::host_port peer_of(std::string_view address);
+
+} // namespace tcp_parts
 
 } // namespace zlink::transport

@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tls/connection.hpp"
+
+#include "transport/tls/openssl.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <openssl/sslerr.h>
+#include <openssl/x509_vfy.h>
+#include <utility>
+
+namespace zlink::transport::tls_parts {
+namespace {
+
+constexpr std::size_t record_bytes = 16 * 1024;   // the most that one may have
+constexpr std::size_t record_overhead_bytes = 64; // no cipher has more
+// So much is encrypted before it is written: enough for calls of the kernel to cost little, and for
+// the caches.
+constexpr std::size_t batch_bytes = 8 * record_bytes;
+
+// Why a certificate is not accepted, as an errno.
+int errno_of(long verify_result) noexcept
+{
+    switch (verify_result) {
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+    case X509_V_ERR_CRL_HAS_EXPIRED:
+        return EKEYEXPIRED;
+    case X509_V_ERR_CERT_REVOKED:
+        return EKEYREVOKED;
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+        return EADDRNOTAVAIL;
+    default:
+        return EKEYREJECTED;
+    }
+}
+
+// The same of what the peer says in its alert, and of what has no certificate to it.
+int errno_of_reason(int reason) noexcept
+{
+    switch (reason) {
+    case SSL_R_PEER_DID_NOT_RETURN_A_CERTIFICATE:
+    case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
+        return ENOKEY;
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED:
+        return EKEYEXPIRED;
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED:
+        return EKEYREVOKED;
+    case SSL_R_TLSV1_ALERT_UNKNOWN_CA:
+    case SSL_R_TLSV1_ALERT_ACCESS_DENIED:
+    case SSL_R_SSLV3_ALERT_BAD_CERTIFICATE:
+    case SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN:
+    case SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE:
+        return EKEYREJECTED;
+    case SSL_R_UNSUPPORTED_PROTOCOL:
+    case SSL_R_TLSV1_ALERT_PROTOCOL_VERSION:
+    case SSL_R_NO_SHARED_CIPHER:
+    case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
+    case SSL_R_TLSV1_ALERT_INSUFFICIENT_SECURITY:
+        return EPROTONOSUPPORT;
+    default:
+        return EPROTO;
+    }
+}
+
+// SSL_get_error() would say what else the thread has in its list of errors.
+bool is_in_error(const SSL* ssl) noexcept
+{
+    return std::strcmp(SSL_state_string(ssl), "SSLERR") == 0;
+}
+
+} // namespace
+
+struct bio_functions {
+    static connection& of(BIO* bio) noexcept
+    {
+        return *static_cast<connection*>(BIO_get_data(bio));
+    }
+
+    static int read(BIO* bio, char* out, int size)
+    {
+        BIO_clear_retry_flags(bio);
+        const int got = of(bio).read_for_ssl(out, static_cast<std::size_t>(size));
+        if (got < 0)
+            BIO_set_retry_read(bio);
+        return got;
+    }
+
+    static int write(BIO* bio, const char* bytes, int size)
+    {
+        BIO_clear_retry_flags(bio);
+        const auto* const begin = reinterpret_cast<const std::byte*>(bytes);
+        try {
+            std::vector<std::byte>& output = of(bio).output_;
+            output.insert(output.end(), begin, begin + size);
+        } catch (...) {
+            return -1;
+        }
+        return size;
+    }
+
+    static long control(BIO* bio, int command, long, void*)
+    {
+        if (command == BIO_CTRL_EOF)
+            return of(bio).ended_ ? 1 : 0;
+        return command == BIO_CTRL_FLUSH ? 1 : 0;
+    }
+
+    static BIO_METHOD* method()
+    {
+        static BIO_METHOD* const made = [] {
+            BIO_METHOD* const functions = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "zlink");
+            if (functions) {
+                BIO_meth_set_read(functions, read);
+                BIO_meth_set_write(functions, write);
+                BIO_meth_set_ctrl(functions, control);
+            }
+            return functions;
+        }();
+        return made;
+    }
+};
+
+connection::connection(std::shared_ptr<context> shared) : shared_(std::move(shared))
+{
+    const own_errors ours;
+    BIO_METHOD* const method = bio_functions::method();
+    BIO* const bio = method ? BIO_new(method) : nullptr;
+    ssl_ = bio ? shared_->make_connection() : nullptr;
+    if (!ssl_) {
+        BIO_free(bio);
+        throw std::bad_alloc();
+    }
+    BIO_set_data(bio, this);
+    BIO_set_init(bio, 1);
+    SSL_set_bio(ssl_, bio, bio);
+}
+
+connection::~connection()
+{
+    SSL_free(ssl_);
+}
+
+// --- the handshake
+
+connection::progress connection::shake_hands()
+{
+    const own_errors ours;
+    starved_ = false;
+    if (SSL_do_handshake(ssl_) == 1) {
+        if (pin_matches())
+            return progress::done;
+        error_ = EKEYREJECTED;
+        return progress::failed;
+    }
+    if (starved_)
+        return progress::running;
+    fail();
+    return progress::failed;
+}
+
+void connection::feed(std::span<const std::byte> bytes)
+{
+    input_.insert(input_.end(), bytes.begin(), bytes.end());
+}
+
+bool connection::pin_matches() const noexcept
+{
+    const std::vector<fingerprint>& pins = shared_->pinned();
+    if (pins.empty())
+        return true;
+    const X509* const certificate = SSL_get0_peer_certificate(ssl_);
+    fingerprint found{};
+    unsigned size = 0;
+    unsigned char* key = nullptr;
+    const int key_bytes =
+        certificate ? i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key) : 0;
+    const bool made = key_bytes > 0 && EVP_Digest(key, static_cast<std::size_t>(key_bytes),
+                                                  reinterpret_cast<unsigned char*>(found.data()),
+                                                  &size, EVP_sha256(), nullptr) == 1;
+    OPENSSL_free(key);
+    return made && std::find(pins.begin(), pins.end(), found) != pins.end();
+}
+
+// The examination of the certificate says more than the error that it led to.
+void connection::fail() noexcept
+{
+    const long examined = SSL_get_verify_result(ssl_);
+    const int reason = ERR_GET_REASON(ERR_peek_last_error());
+    if (examined != X509_V_OK && reason == SSL_R_CERTIFICATE_VERIFY_FAILED)
+        error_ = errno_of(examined);
+    else
+        error_ = errno_of_reason(reason);
+}
+
+// --- the traffic
+
+// What was fed comes first. A stream that had less than there was room for is not asked again at
+// once. 0 = the end, also after an error of the stream, which is kept. -1 = nothing now; with that
+// the function of OpenSSL ends, too, and is no failure. SSL_get_error() would say the same, but
+// only after what else is in the thread's list of errors.
+int connection::read_for_ssl(char* out, std::size_t bytes) noexcept
+{
+    if (taken_ != input_.size()) {
+        const std::size_t some = std::min(bytes, input_.size() - taken_);
+        std::memcpy(out, input_.data() + taken_, some);
+        taken_ += some;
+        if (taken_ == input_.size()) {
+            input_ = std::vector<std::byte>();
+            taken_ = 0;
+        }
+        return static_cast<int>(some);
+    }
+    if (!below_ || drained_) {
+        starved_ = true;
+        return -1;
+    }
+    const iovec space{out, bytes};
+    const io_result got = below_->read_some(&space, 1);
+    if (got.would_block()) {
+        drained_ = starved_ = true;
+        return -1;
+    }
+    if (got.failed() || got.bytes == 0) {
+        error_ = got.error;
+        ended_ = true;
+        return 0;
+    }
+    drained_ = got.bytes < bytes && !got.more;
+    return static_cast<int>(got.bytes);
+}
+
+bool connection::has_input() const noexcept
+{
+    return !starved_ && (taken_ != input_.size() || SSL_has_pending(ssl_) == 1);
+}
+
+io_result connection::read_some(const iovec* buffers, int count) noexcept
+{
+    const own_errors ours;
+    drained_ = starved_ = false;
+    std::size_t all = 0;
+    for (int i = 0; i < count; ++i) {
+        for (std::size_t filled = 0; filled < buffers[i].iov_len;) {
+            std::size_t some = 0;
+            if (SSL_read_ex(ssl_, static_cast<std::byte*>(buffers[i].iov_base) + filled,
+                            buffers[i].iov_len - filled, &some) == 1) {
+                filled += some;
+                all += some;
+                continue;
+            }
+            if (all != 0) // an end is found again the next time
+                return {.bytes = all, .more = !starved_};
+            if (starved_)
+                return {.error = EAGAIN};
+            if (error_ != 0)
+                return {.error = error_};
+            // An alert that says what is wrong counts as an end as well.
+            if ((SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0 && !is_in_error(ssl_))
+                return {};
+            fail();
+            return {.error = error_};
+        }
+    }
+    return {.bytes = all, .more = has_input() || !drained_};
+}
+
+std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
+{
+    const own_errors ours;
+    std::size_t all = 0;
+    try {
+        const std::size_t plain = std::min(total_bytes(buffers, count), batch_bytes);
+        output_.reserve(output_.size() + plain +
+                        (plain / record_bytes + 1) * record_overhead_bytes);
+    } catch (...) {
+        return -1;
+    }
+    std::byte gathered[record_bytes];
+    std::size_t held = 0;
+    const auto write_gathered = [&] {
+        const std::size_t bytes = std::exchange(held, 0);
+        return bytes == 0 || write_record({gathered, bytes});
+    };
+    for (int i = 0; i < count && all < batch_bytes; ++i) {
+        std::span left(static_cast<const std::byte*>(buffers[i].iov_base), buffers[i].iov_len);
+        left = left.first(std::min(left.size(), batch_bytes - all));
+        all += left.size();
+        while (!left.empty()) {
+            if (held == 0 && left.size() >= record_bytes) { // as it lies
+                if (!write_record(left.first(record_bytes)))
+                    return -1;
+                left = left.subspan(record_bytes);
+                continue;
+            }
+            const std::size_t some = std::min(left.size(), record_bytes - held);
+            std::memcpy(gathered + held, left.data(), some);
+            held += some;
+            left = left.subspan(some);
+            if (held == record_bytes && !write_gathered())
+                return -1;
+        }
+    }
+    return write_gathered() ? static_cast<std::ptrdiff_t>(all) : -1;
+}
+
+bool connection::write_record(std::span<const std::byte> plain) noexcept
+{
+    std::size_t taken = 0;
+    return SSL_write_ex(ssl_, plain.data(), plain.size(), &taken) == 1 && taken == plain.size();
+}
+
+void connection::end_output() noexcept
+{
+    const own_errors ours;
+    if (SSL_is_init_finished(ssl_))
+        SSL_shutdown(ssl_);
+}
+
+void connection::consume_output(std::size_t bytes) noexcept
+{
+    written_ += bytes;
+    if (written_ != output_.size())
+        return;
+    written_ = 0;
+    if (output_.capacity() > record_bytes)
+        output_ = std::vector<std::byte>();
+    else
+        output_.clear();
+}
+
+} // namespace zlink::transport::tls_parts

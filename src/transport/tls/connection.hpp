@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "transport/tls/context.hpp"
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <sys/uio.h>
+#include <vector>
+
+struct bio_st;
+
+namespace zlink::transport::tls_parts {
+
+/// TLS between two buffers, or over a stream: one connection of OpenSSL. What it writes is kept
+/// until it is taken; what it reads is what it was fed and then, if there is one, of the stream.
+///
+/// Thread safety: one thread at a time.
+class connection {
+public:
+    /// Throws std::bad_alloc.
+    explicit connection(std::shared_ptr<context> shared);
+    ~connection();
+    connection(const connection&) = delete;
+    connection& operator=(const connection&) = delete;
+
+    // --- the handshake
+    enum class progress : unsigned char { running, done, failed };
+    progress shake_hands();
+    /// After it failed, what OpenSSL or the certificate's examination says.
+    int error() const noexcept { return error_; }
+    void feed(std::span<const std::byte> bytes);
+
+    // --- the traffic
+    void read_from(stream& below) noexcept { below_ = &below; }
+    /// As stream::read_some().
+    io_result read_some(const iovec* buffers, int count) noexcept;
+    /// Is there input that needs no reading of the stream?
+    bool has_input() const noexcept;
+    /// Encrypts what fits in some records; returns how many bytes that are, -1: broken.
+    std::ptrdiff_t encrypt(const iovec* buffers, int count) noexcept;
+    /// Adds the record that says that nothing more follows.
+    void end_output() noexcept;
+
+    std::span<const std::byte> output() const noexcept
+    {
+        return std::span(output_).subspan(written_);
+    }
+    void consume_output(std::size_t bytes) noexcept;
+
+private:
+    friend struct bio_functions;
+
+    int read_for_ssl(char* out, std::size_t bytes) noexcept;
+    bool pin_matches() const noexcept;
+    void fail() noexcept;
+    bool write_record(std::span<const std::byte> plain) noexcept;
+
+    const std::shared_ptr<context> shared_;
+    ssl_st* ssl_ = nullptr;
+    stream* below_ = nullptr;
+    std::vector<std::byte> input_; ///< was fed
+    std::size_t taken_ = 0;        ///< of input_
+    std::vector<std::byte> output_;
+    std::size_t written_ = 0; ///< of output_
+    int error_ = 0;
+    bool drained_ = false; ///< the stream had less than there was room for, a moment ago
+    bool starved_ = false; ///< OpenSSL has asked in vain: what it has is no whole record
+    bool ended_ = false;   ///< the stream has
+};
+
+} // namespace zlink::transport::tls_parts

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "transport/stream.hpp"
+#include "transport/tls_settings.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+struct ssl_ctx_st;
+struct ssl_session_st;
+struct ssl_st;
+
+namespace zlink::transport::tls_parts {
+
+enum class side : unsigned char { client, server };
+
+using fingerprint = std::array<std::byte, 32>; ///< SHA-256
+
+/// What the connections of one endpoint share: the certificates, who is trusted, and of a client
+/// the session that the next connection may resume.
+///
+/// Thread safety: any thread.
+class context {
+public:
+    /// Null and EINVAL: a setting is no certificate, key, list of ciphers and so on or cannot be
+    /// read, a server has no certificate, or nothing says which peers are to be trusted.
+    /// `host`: what a client connects to. Throws std::bad_alloc.
+    static std::shared_ptr<context> make(side which, const tls_settings& settings,
+                                         std::string_view host, error_code& error);
+    ~context();
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+
+    side which() const noexcept { return which_; }
+    /// A connection of OpenSSL, to be freed with SSL_free(); null: no memory.
+    ssl_st* make_connection();
+    /// One of these must be the peer's public key; empty = any.
+    const std::vector<fingerprint>& pinned() const noexcept { return pinned_; }
+    /// Takes over a reference to a session to resume.
+    void keep_session(ssl_session_st* session) noexcept;
+
+private:
+    context(side which, std::string host) : which_(which), host_(std::move(host)) {}
+    bool set_up(const tls_settings& settings);
+    bool trust(const tls_settings& settings);
+
+    const side which_;
+    const std::string host_;
+    bool checks_host_ = false;
+    ssl_ctx_st* context_ = nullptr;
+    std::vector<fingerprint> pinned_;
+    std::mutex mutex_;
+    ssl_session_st* session_ = nullptr; ///< with the mutex
+};
+
+/// The context of an endpoint for each new connection: when a file that a setting names has
+/// changed, a new one, unless that cannot be made.
+///
+/// Thread safety: any thread.
+class context_source {
+public:
+    /// As context::make().
+    static std::shared_ptr<context_source> make(side which, tls_settings settings, std::string host,
+                                                error_code& error);
+    /// Throws std::bad_alloc.
+    std::shared_ptr<context> current();
+
+private:
+    /// When and as which file something was written.
+    struct stamp {
+        std::uint64_t file = 0;
+        std::int64_t bytes = 0;
+        std::int64_t changed_ns = 0;
+        bool operator==(const stamp&) const = default;
+    };
+    using stamps = std::array<stamp, 3>;
+
+    context_source(side which, tls_settings settings, std::string host)
+        : which_(which), settings_(std::move(settings)), host_(std::move(host))
+    {}
+    stamps look() const noexcept;
+
+    const side which_;
+    const tls_settings settings_;
+    const std::string host_;
+    std::mutex mutex_;
+    std::shared_ptr<context> current_; ///< with the mutex, like what follows
+    stamps seen_{};
+};
+
+} // namespace zlink::transport::tls_parts

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+
+namespace zlink::transport::tls_parts {
+
+template <auto Free>
+struct freed_by {
+    template <class T>
+    void operator()(T* object) const noexcept
+    {
+        Free(object);
+    }
+};
+using x509_ptr = std::unique_ptr<X509, freed_by<X509_free>>;
+using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
+using bio_ptr = std::unique_ptr<BIO, freed_by<BIO_free>>;
+
+/// OpenSSL leaves what went wrong in a list of the thread, which may be an application's that uses
+/// OpenSSL itself. During the life of this object it is the library's; afterwards it is as before.
+class own_errors {
+public:
+    own_errors() noexcept { ERR_set_mark(); }
+    ~own_errors() { ERR_pop_to_mark(); }
+    own_errors(const own_errors&) = delete;
+    own_errors& operator=(const own_errors&) = delete;
+};
+
+/// The library's own context of OpenSSL, for which no configuration is read; null: no memory.
+OSSL_LIB_CTX* library_context() noexcept;
+
+} // namespace zlink::transport::tls_parts

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tls/upgrade.hpp"
+
+#include "transport/tls/connection.hpp"
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <mutex>
+#include <utility>
+
+namespace zlink::transport::tls_parts {
+namespace {
+
+/// Reading and writing take turns, as they share what OpenSSL has for a connection; and as reading
+/// may lead to an answer (a new key), whoever has the turn may write.
+class tls_stream final : public stream, private direct_input {
+public:
+    tls_stream(std::unique_ptr<stream> below, std::unique_ptr<connection> tls,
+               boost::asio::io_context& io)
+        : below_(std::move(below)), tls_(std::move(tls)), io_(io)
+    {
+        tls_->read_from(*below_);
+    }
+
+    io_result read_some(const iovec* buffers, int count) noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        const io_result got = tls_->read_some(buffers, count);
+        if (got.bytes == 0 && !tls_->output().empty())
+            pass_on(); // an alert or a new key; what does not fit goes with what is written next
+        return got;
+    }
+
+    io_result write_some(const iovec* buffers, int count) noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        if (const io_result passed = pass_on(); passed.error != 0)
+            return passed;
+        const std::ptrdiff_t taken = tls_->encrypt(buffers, count);
+        if (taken < 0)
+            return {.error = EPIPE};
+        const io_result passed = pass_on();
+        if (passed.failed())
+            return passed;
+        return {.bytes = static_cast<std::size_t>(taken), .more = passed.error != 0};
+    }
+
+    io_result flush() noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        return pass_on();
+    }
+
+    void async_wait(direction which, wait_handler handler) override
+    {
+        if (which == direction::read && has_input()) {
+            boost::asio::post(io_, [handler = std::move(handler)] { handler({}); });
+            return;
+        }
+        below_->async_wait(which, std::move(handler));
+    }
+
+    direct_input* direct() noexcept override { return below_->direct() ? this : nullptr; }
+    int lend() noexcept override { return has_input() ? -1 : below_->direct()->lend(); }
+    bool reclaim() noexcept override { return below_->direct()->reclaim(); }
+
+    void shutdown() noexcept override
+    {
+        {
+            const std::lock_guard lock(mutex_);
+            tls_->end_output();
+            pass_on();
+        }
+        below_->shutdown();
+    }
+
+    std::size_t undelivered_bytes() const noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        return tls_->output().size() + below_->undelivered_bytes();
+    }
+
+    void close() noexcept override { below_->close(); }
+
+    stream_info info() const override
+    {
+        stream_info known = below_->info();
+        known.packet_bytes = 0; // a write has another size below
+        return known;
+    }
+
+private:
+    bool has_input() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return tls_->has_input();
+    }
+
+    // No error: all is out.
+    io_result pass_on() noexcept
+    {
+        while (!tls_->output().empty()) {
+            const auto output = tls_->output();
+            const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
+            const io_result written = below_->write_some(&bytes, 1);
+            if (written.error != 0)
+                return {.error = written.error};
+            tls_->consume_output(written.bytes);
+        }
+        return below_->flush();
+    }
+
+    const std::unique_ptr<stream> below_;
+    const std::unique_ptr<connection> tls_; ///< with the mutex
+    boost::asio::io_context& io_;
+    mutable std::mutex mutex_;
+};
+
+class tls_upgrade final : public upgrade {
+public:
+    explicit tls_upgrade(std::shared_ptr<context> shared)
+        : tls_(std::make_unique<connection>(std::move(shared)))
+    {}
+
+    void start() override { advance(); }
+    std::span<const std::byte> output() const noexcept override { return tls_->output(); }
+    void consume_output(std::size_t bytes) noexcept override { tls_->consume_output(bytes); }
+
+    std::size_t feed(std::span<const std::byte> bytes) override
+    {
+        tls_->feed(bytes);
+        advance();
+        return bytes.size();
+    }
+
+    state current_state() const noexcept override
+    {
+        return progress_ == connection::progress::running ? state::running
+               : progress_ == connection::progress::done  ? state::done
+                                                          : state::failed;
+    }
+
+    int error() const noexcept override { return tls_->error(); }
+
+    std::unique_ptr<stream> wrap(std::unique_ptr<stream> below,
+                                 boost::asio::io_context& io) override
+    {
+        return std::make_unique<tls_stream>(std::move(below), std::move(tls_), io);
+    }
+
+private:
+    void advance()
+    {
+        if (progress_ == connection::progress::running)
+            progress_ = tls_->shake_hands();
+    }
+
+    std::unique_ptr<connection> tls_;
+    connection::progress progress_ = connection::progress::running;
+};
+
+} // namespace
+
+std::unique_ptr<upgrade> make_upgrade(std::shared_ptr<context> shared)
+{
+    return std::make_unique<tls_upgrade>(std::move(shared));
+}
+
+} // namespace zlink::transport::tls_parts
