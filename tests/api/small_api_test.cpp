@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <mutex>
 #include <random>
 #include <string>
 #include <thread>
@@ -285,19 +286,23 @@ TEST(threads_misuse, no_function_no_thread)
 TEST(threads_misuse, a_thread_may_close_itself)
 {
     // Static: the thread is on its own once it has closed its handle.
-    static std::atomic<void*> own_handle{nullptr};
+    static std::mutex starting;
+    static void* own_handle = nullptr;
     static std::atomic<bool> survived{false};
-    own_handle = nullptr;
     survived = false;
-    own_handle = zmq_threadstart(
-        [](void*) {
-            own_handle.wait(nullptr);
-            zmq_threadclose(own_handle);
-            survived = true;
-        },
-        nullptr);
-    ASSERT_NE(own_handle.load(), nullptr);
-    own_handle.notify_all();
+    {
+        const std::lock_guard lock(starting);
+        own_handle = zmq_threadstart(
+            [](void*) {
+                {
+                    const std::lock_guard until_started(starting);
+                }
+                zmq_threadclose(own_handle);
+                survived = true;
+            },
+            nullptr);
+        ASSERT_NE(own_handle, nullptr);
+    }
     const auto deadline = clock::now() + 10s;
     while (!survived && clock::now() < deadline) {
         std::this_thread::yield();

@@ -4,7 +4,8 @@
 #include "support/fixture.hpp"
 
 #include <algorithm>
-#include <future>
+#include <condition_variable>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -60,18 +61,34 @@ public:
     explicit silent_thread(std::function<void()> work)
         : thread_([this, work = std::move(work)] {
               work();
-              end_.get_future().wait();
+              std::unique_lock lock(mutex_);
+              silent_ = true;
+              changed_.notify_all();
+              changed_.wait(lock, [this] { return ended_; });
           })
     {}
     ~silent_thread()
     {
-        end_.set_value();
+        {
+            const std::lock_guard lock(mutex_);
+            ended_ = true;
+        }
+        changed_.notify_all();
         thread_.join();
+    }
+    /// Returns when it has done what it does. Then its sockets may be used by another thread.
+    void wait_for_silence()
+    {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return silent_; });
     }
 
 private:
-    std::promise<void> end_;
-    std::thread thread_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool silent_ = false;
+    bool ended_ = false;
+    std::thread thread_; // last: it uses the others
 };
 
 TEST_P(Burst, arrives_though_its_thread_makes_no_further_call)
@@ -100,12 +117,8 @@ TEST_P(Burst, goes_on_in_another_thread)
     meet(8);
     int first = 0;
     for (int turn = 0; turn < 10; ++turn, first += 2 * rounds) {
-        std::promise<void> sent;
-        const silent_thread sender([&] {
-            send(first, rounds);
-            sent.set_value();
-        });
-        sent.get_future().wait();
+        silent_thread sender([&] { send(first, rounds); });
+        sender.wait_for_silence();
         const silent_thread other([&] { send(first + rounds, rounds); });
         expect_all(first, 2 * rounds);
     }
