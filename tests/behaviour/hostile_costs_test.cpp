@@ -45,7 +45,7 @@ protected:
                 send_in(radio, "end", "x");
                 return has_input(peer);
             },
-            12 * patience));
+            2 * patience));
         sending.join();
         return cpu_time() - at_begin;
     }

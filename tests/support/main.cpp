@@ -101,6 +101,6 @@ int main(int argc, char** argv)
 {
     ::testing::InitGoogleTest(&argc, argv);
     auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
-    listeners.Append(new hang_guard(std::chrono::seconds(60)));
+    listeners.Append(new hang_guard(std::chrono::seconds(80)));
     return RUN_ALL_TESTS();
 }

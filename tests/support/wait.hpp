@@ -7,12 +7,8 @@
 namespace zlink::test {
 
 /// How long a test waits for something that must happen before it gives up. Generous on purpose:
-/// it is only ever used up by a failing test. Instrumented programs take many times as long.
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-inline constexpr std::chrono::milliseconds patience{40'000};
-#else
-inline constexpr std::chrono::milliseconds patience{10'000};
-#endif
+/// it is only ever used up by a failing test. An instrumented library takes many times as long.
+inline constexpr std::chrono::milliseconds patience{30'000};
 
 /// Window in which something that must not happen is watched for.
 inline constexpr std::chrono::milliseconds quiet_window{60};
