@@ -2,6 +2,7 @@
 // Processes that may have little more address space than they use (RLIMIT_AS, as by `ulimit -v`).
 #define ZMQ_BUILD_DRAFT_API 1
 #include "support/draft.hpp"
+#include "support/sanitizers.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -78,9 +79,8 @@ void exchange()
 
 TEST(LittleAddressSpace, is_enough_for_tens_of_sockets)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "sanitizers reserve most of the address space for themselves";
-#endif
+    if (is_sanitized())
+        GTEST_SKIP() << "sanitizers reserve most of the address space for themselves";
     GTEST_FLAG_SET(death_test_style, "threadsafe"); // which starts the program anew
     EXPECT_EXIT(exchange_and_exit(), ::testing::ExitedWithCode(0), "");
 }

@@ -3,6 +3,7 @@
 // leaves the parent alone.
 #include "support/draft.hpp"
 #include "support/fixture.hpp"
+#include "support/sanitizers.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,11 +31,7 @@ namespace {
 
 // The thread sanitizer ends a child that starts threads, and waits for those of the parent; the
 // leak check that comes with the address sanitizer misses the threads that a child does not have.
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
-constexpr bool child_is_checked = false;
-#else
-constexpr bool child_is_checked = true;
-#endif
+const bool child_is_checked = is_sanitized();
 
 /// A process that is forked off and does `work`, which returns 0 if all went well. It is killed if
 /// it hangs.

@@ -4,6 +4,7 @@
 #include "support/cpu_time.hpp"
 #include "support/draft.hpp"
 #include "support/flooder.hpp"
+#include "support/sanitizers.hpp"
 #include "support/zmtp.hpp"
 
 #include <algorithm>
@@ -87,7 +88,7 @@ TEST_P(HostileCosts, subscriptions_between_the_parts_of_a_message)
 
 TEST_P(HostileCosts, leaving_many_groups)
 {
-    constexpr int most = is_sanitized ? 20'000 : 100'000;
+    const int most = is_sanitized() ? 20'000 : 100'000;
     const auto cost = [this](int count) {
         std::string commands;
         for (int i = 0; i < count; ++i)
@@ -165,7 +166,7 @@ TEST_P(HostileCosts, groups_whose_names_have_the_same_common_hash)
         others.back().resize(colliding.front().size(), '-');
     }
     const auto cost = [this](const std::vector<std::string>& names) {
-        constexpr int rounds = is_sanitized ? 2 : 6;
+        const int rounds = is_sanitized() ? 2 : 6;
         std::string commands;
         for (int round = 0; round < rounds; ++round) // each looks for a name again
             for (const std::string& name : names)
@@ -181,8 +182,8 @@ TEST_P(HostileCosts, properties)
 {
     constexpr int first = 1000;
     constexpr int most = 3500;
-    constexpr int questions = is_sanitized ? 5'000 : 40'000;
-    const auto cost = [this](int count) {
+    const int questions = is_sanitized() ? 5'000 : 40'000;
+    const auto cost = [this, questions](int count) {
         test_context context;
         test_socket socket(context, ZMQ_PULL);
         raw_peer peer(socket.bind_and_resolve(fresh_bind_address(GetParam())));

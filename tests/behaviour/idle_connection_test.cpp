@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a connection costs that carries nothing just now.
 #include "support/fixture.hpp"
+#include "support/sanitizers.hpp"
 #include "support/wait.hpp"
 
 #include <algorithm>
@@ -36,9 +37,8 @@ std::size_t heap_bytes()
 
 TEST(IdleConnection, takes_little_memory)
 {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "sanitizers have a heap of their own";
-#endif
+    if (is_sanitized())
+        GTEST_SKIP() << "sanitizers have a heap of their own";
     if (!allows_descriptors(2 * connections + 100))
         GTEST_SKIP() << "the system does not allow so many descriptors";
     test_context context;

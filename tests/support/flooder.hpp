@@ -15,12 +15,6 @@
 
 namespace zlink::test {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool is_sanitized = true;
-#else
-inline constexpr bool is_sanitized = false;
-#endif
-
 /// Calls `flood` again and again in a thread of its own until it is destroyed. Stops after a while
 /// by itself, so that a test of a call that is kept from returning fails rather than hangs.
 class repeater {
