@@ -168,8 +168,9 @@ configure() {
     # A directory that was configured with another generator keeps it.
     [[ -e $directory/CMakeCache.txt ]] || arguments+=(-G Ninja)
     if has_command ccache; then
-        # Neither preprocess what has to be compiled anyway, nor refuse what uses precompiled headers.
-        export CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros
+        # Neither preprocess what has to be compiled anyway, nor refuse what uses precompiled headers,
+        # nor miss it because they are in another build directory.
+        export CCACHE_DEPEND=1 CCACHE_SLOPPINESS=pch_defines,time_macros CCACHE_BASEDIR=$repo_dir
         arguments+=(-DCMAKE_C_COMPILER_LAUNCHER=ccache -DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
     fi
     run_logged "configure-$(basename "$directory")" cmake "${arguments[@]}" "$@"

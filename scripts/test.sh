@@ -60,11 +60,15 @@ all_tests() {
     return "$status"
 }
 
+# With these options the objects of tests/ are the same in all lanes: the first one compiles them, the
+# others have them from the compiler's cache.
+all_lanes=(-DBUILD_TESTING=ON -DZLINK_PCH=ON -DZLINK_WERROR="$werror")
+
 build_lane() {
     local lane=$1 directory=$2
     shift 2
     step "$lane: building in $(basename "$directory")/"
-    configure "$directory" -DBUILD_TESTING=ON -DZLINK_WERROR="$werror" "$@" && build "$directory"
+    configure "$directory" "${all_lanes[@]}" "$@" && build "$directory"
 }
 
 lane_plain() {
@@ -81,14 +85,14 @@ check_no_sodium() {
     python3 -c 'import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).zmq_has(b"curve"))' "$library"
 }
 
-# Most objects are the same as those of the plain lane, and come from the compiler's cache.
+# Most objects of the library, too, are the same as those of the plain lane.
 lane_nosodium() {
     local directory=$repo_dir/build-nosodium program status=0
     local -a programs=(api_small_api_test behaviour_authentication_test
         behaviour_curve_test behaviour_options_test behaviour_option_sheet_test
         behaviour_damaged_handshakes_test)
     step "nosodium: building in build-nosodium/"
-    configure "$directory" -DCMAKE_BUILD_TYPE=Release -DBUILD_TESTING=ON -DZLINK_WERROR="$werror" \
+    configure "$directory" "${all_lanes[@]}" -DCMAKE_BUILD_TYPE=Release \
         -DZLINK_CURVE=OFF -DZLINK_BENCH=OFF -DZLINK_EXAMPLES=OFF &&
         build "$directory" libzmq "${programs[@]}" || return 1
     step "nosodium: tests"
