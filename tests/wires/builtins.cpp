@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root of libraries for tests: their connections have wires that change all they
-// carry. ZLINK_TOY_CODEC, ZLINK_TOY_CIPHER and ZLINK_CURVE_CIPHER (0 or 1) say which.
+// carry. ZLINK_TOY_CODEC, ZLINK_TOY_CIPHER, ZLINK_CURVE_CIPHER and ZLINK_TLS_BELOW (0 or 1) say
+// which.
 #include "builtins.hpp"
 
 #if ZLINK_CURVE_CIPHER
@@ -12,6 +13,11 @@
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"
+#if ZLINK_TLS_BELOW
+#include "support/certificates.hpp"
+#include "transport/tls/context.hpp"
+#include "transport/tls/endpoints.hpp"
+#endif
 #include "transport/udp/udp.hpp"
 
 #include <algorithm>
@@ -119,12 +125,69 @@ std::unique_ptr<engine::mechanism> make_mechanism(const core::socket_options&,
     return std::make_unique<engine::null_mechanism>();
 }
 
+#if ZLINK_TLS_BELOW
+std::shared_ptr<transport::tls_parts::context_source>
+make_contexts(transport::tls_parts::side which, transport::error_code& error)
+{
+    static const test::certificate authority = test::certificate::authority();
+    static const test::certificate own = authority.sign();
+    transport::tls_settings settings;
+    if (which == transport::tls_parts::side::server) {
+        settings.certificate = own.text();
+        settings.key = own.key();
+    } else {
+        settings.ca = authority.text();
+        settings.host = "localhost";
+    }
+    return transport::tls_parts::context_source::make(which, settings, "localhost", error);
+}
+
+template <const transport::scheme& below>
+std::shared_ptr<transport::connect_endpoint>
+connect_over_tls(std::string_view address, std::shared_ptr<const transport::options> settings,
+                 transport::error_code& error)
+{
+    static const auto contexts = make_contexts(transport::tls_parts::side::client, error);
+    auto made = below.parse_connect(address, std::move(settings), error);
+    return error ? nullptr : transport::tls_parts::over(std::move(made), contexts);
+}
+
+template <const transport::scheme& below>
+std::shared_ptr<transport::bind_endpoint>
+bind_over_tls(std::string_view address, std::shared_ptr<const transport::options> settings,
+              transport::error_code& error)
+{
+    static const auto contexts = make_contexts(transport::tls_parts::side::server, error);
+    auto made = below.parse_bind(address, std::move(settings), error);
+    return error ? nullptr : transport::tls_parts::over(std::move(made), contexts);
+}
+
+template <const transport::scheme& below>
+const transport::scheme& with_tls(std::string_view name, bool known_unbound)
+{
+    static const transport::scheme made{
+        name, connect_over_tls<below>, bind_over_tls<below>,
+        [](std::string_view address, const transport::options& settings) {
+            return below.canonical(address, settings);
+        },
+        known_unbound};
+    return made;
+}
+#endif
+
 constexpr auto make_codec = ZLINK_TOY_CODEC ? make_toy_codec : nullptr;
 
+#if ZLINK_TLS_BELOW
+const std::array transports{
+    core::transport_row{&with_tls<transport::tcp>("tcp", false), make_codec},
+    core::transport_row{&with_tls<transport::ipc>("ipc", true), make_codec},
+};
+#else
 constexpr std::array transports{
     core::transport_row{&transport::tcp, make_codec},
     core::transport_row{&transport::ipc, make_codec},
 };
+#endif
 
 constexpr std::array mechanisms{
     core::mechanism_row{ZMQ_NULL, authenticates_nobody, make_mechanism},
