@@ -107,6 +107,8 @@ private:
             if (written.error != 0)
                 return {.error = written.error};
             tls_->consume_output(written.bytes);
+            if (written.bytes != output.size())
+                return {.error = EAGAIN}; // asking again would say the same
         }
         return below_->flush();
     }
