@@ -10,6 +10,8 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace zlink::transport {
@@ -55,6 +57,14 @@ public:
     virtual std::chrono::milliseconds limit() const noexcept { return {}; }
     /// errno after a failure.
     virtual int error() const noexcept = 0;
+    /// After a failure: has the peer done something else than what the transport begins with? It
+    /// is not connected to again then.
+    virtual bool was_violated() const noexcept { return false; }
+    /// The names of the protocols that may follow, the best first; before start(). For an upgrade
+    /// that has nothing to agree on they mean nothing.
+    virtual void offer(std::vector<std::string>) {}
+    /// Once done: the name that was agreed on; empty if the upgrade does not do that.
+    virtual std::string_view protocol() const noexcept { return {}; }
     /// Once done and all output sent: the stream, of this I/O context, that takes the place of the
     /// given one.
     virtual std::unique_ptr<stream> wrap(std::unique_ptr<stream> below, boost::asio::io_context& io)
