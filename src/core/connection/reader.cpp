@@ -24,10 +24,18 @@ reader::status reader::status_of(engine::inbound_error error) noexcept
     case inbound_error::none:
         return status::dry;
     case inbound_error::out_of_memory:
+        return status::lost;
+    case inbound_error::closed:
+        farewell_ = engine::farewell::closed;
+        return status::lost;
     case inbound_error::too_large:
+        farewell_ = engine::farewell::too_large;
         return status::lost;
     case inbound_error::bad_envelope:
+        farewell_ = engine::farewell::unacceptable;
+        return status::violated;
     case inbound_error::no_frame:
+        farewell_ = engine::farewell::no_frame;
         return status::violated;
     case inbound_error::not_encrypted:
         fault_ = engine::handshake_error::unexpected_command;
@@ -42,6 +50,7 @@ reader::status reader::status_of(engine::inbound_error error) noexcept
         fault_ = engine::handshake_error::not_authentic;
         break;
     }
+    farewell_ = engine::farewell::no_frame;
     return status::damaged;
 }
 

@@ -5,12 +5,14 @@
 #include "core/connection/incoming.hpp"
 #include "core/connection/reading_lease.hpp"
 #include "engine/handshake/handshake_error.hpp"
+#include "engine/wire/frame_codec.hpp"
 #include "transport/stream.hpp"
 
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -55,12 +57,15 @@ public:
     /// A connection with this wire begins; what it brings is for `to`.
     void begin(const engine::wire& how, std::shared_ptr<pipe_end> to)
     {
+        farewell_.reset();
         incoming_.begin(how, std::move(to), commands_);
     }
     /// Takes bytes that were read by others. `dry` if they are as they should be.
     status feed(std::span<const std::byte> bytes) { return status_of(incoming_.feed(bytes)); }
     /// Why a frame could not be opened.
     engine::handshake_error fault() const noexcept { return fault_; }
+    /// What the peer may be told of the end of the connection, if that is because of what it sent.
+    const std::optional<engine::farewell>& farewell() const noexcept { return farewell_; }
     /// Reads for one turn of the I/O thread. When the queue is full, the reading is offered to the
     /// socket's thread.
     status read(transport::stream& from, const pulse& pulse);
@@ -87,6 +92,7 @@ private:
     core::incoming incoming_;
     reading_lease lease_;
     engine::handshake_error fault_ = engine::handshake_error::none;
+    std::optional<engine::farewell> farewell_;
 };
 
 } // namespace zlink::core

@@ -684,7 +684,9 @@ void session::lost_by(reader::status read)
 {
     if (read == reader::status::damaged && !closing_)
         report_failure(engine::event_of(in_.fault()));
-    lost(read == reader::status::violated ? loss::protocol : loss::connection);
+    const bool told = in_.farewell() && has_traffic() && out_->say_farewell(*in_.farewell());
+    lost(read == reader::status::violated ? loss::protocol : loss::connection,
+         told ? ending::shut_down : ending::close);
 }
 
 void session::wait(transport::direction which)
@@ -757,7 +759,7 @@ void session::send_pong(std::span<const std::byte> context)
 
 // --- ends --------------------------------------------------------------------------------------
 
-void session::lost(loss why)
+void session::lost(loss why, ending how)
 {
     if (!stream_)
         return;
@@ -791,6 +793,8 @@ void session::lost(loss why)
     if (!closing_)
         report(ZMQ_EVENT_DISCONNECTED, descriptor_);
     facts_.reset();
+    if (how == ending::shut_down)
+        stream_->shutdown(); // closing with unread input would take back what was written
     stream_->close();
     stream_.reset();
     stop_opening();

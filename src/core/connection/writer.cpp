@@ -2,6 +2,7 @@
 #include "core/connection/writer.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace zlink::core {
@@ -84,6 +85,23 @@ writer::outcome writer::send_command(const engine::traffic_command& command)
     if (blocked_)
         return {status::blocked, false};
     return drain_from_io_thread();
+}
+
+bool writer::say_farewell(engine::farewell why) noexcept
+{
+    std::lock_guard lock(mutex_);
+    if (!to_ || holds_)
+        return false;
+    try {
+        const std::vector<std::byte> frame = out_.farewell(why);
+        const iovec bytes{const_cast<std::byte*>(frame.data()), frame.size()};
+        if (frame.empty() || to_->write_some(&bytes, 1).bytes == 0)
+            return false;
+        to_->flush(); // or not: nobody waits for it
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
 }
 
 writer::outcome writer::drain_directly(stalls how)

@@ -53,7 +53,7 @@ kind kind_of(std::string_view name) noexcept
 
 std::span<const std::byte> cut_context(std::span<const std::byte> context) noexcept
 {
-    return context.first(std::min(context.size(), max_ping_context_bytes));
+    return context.first(std::min(context.size(), longest_context_bytes));
 }
 
 /// The argument as it is sent or understood.
@@ -101,7 +101,7 @@ traffic_command parse_traffic_command(std::span<const std::byte> body) noexcept
 
 std::size_t traffic_command_frame_bytes(const traffic_command& command) noexcept
 {
-    if (command.kind == kind::other) {
+    if (command.kind == kind::other || command.kind == kind::close) {
         return 0;
     }
     const auto bytes = body_bytes(command);

@@ -21,10 +21,14 @@ enum class traffic_command_kind : std::uint8_t {
     pong,      ///< Argument: context of the ping.
     join,      ///< Argument: group.
     leave,     ///< Argument: group.
+    close,     ///< The peer ends the connection. No command: only control frames of codecs say it.
 };
 
-/// A context beyond this many bytes is neither echoed nor sent.
+/// A context beyond this many bytes is neither echoed to nor sent to peers that get commands.
 inline constexpr std::size_t max_ping_context_bytes = 16;
+/// What the control frames of a codec carry may be as long as this, see
+/// frame_codec::max_context_bytes().
+inline constexpr std::size_t longest_context_bytes = 125;
 
 /// Largest time to live that the wire can carry.
 inline constexpr std::uint32_t max_ping_ttl_ms = 6'553'500;
@@ -39,18 +43,19 @@ struct traffic_command {
 };
 
 /// Reads a command body (without frame header). Unknown names, unreadable names and a PING without
-/// a complete time to live give `other`. The context of PING and PONG is cut to 16 bytes.
+/// a complete time to live give `other`. The context of PING and PONG is cut to
+/// longest_context_bytes.
 traffic_command parse_traffic_command(std::span<const std::byte> body) noexcept;
 
-/// Size of the frame that carries `command`, header included; 0 for `other`.
+/// Size of the frame that carries `command`, header included; 0 for `other` and `close`.
 std::size_t traffic_command_frame_bytes(const traffic_command& command) noexcept;
 
 /// Writes the frame to the beginning of `out` and returns its size; writes nothing and returns 0
-/// when `out` is too small or the kind is `other`.
+/// when `out` is too small or the kind is `other` or `close`.
 std::size_t write_traffic_command(std::span<std::byte> out,
                                   const traffic_command& command) noexcept;
 
-/// Appends the frame to `out`; nothing for `other`.
+/// Appends the frame to `out`; nothing for `other` and `close`.
 void append_traffic_command(std::vector<std::byte>& out, const traffic_command& command);
 
 } // namespace zlink::engine

@@ -110,13 +110,19 @@ TEST(traffic_commands, unknown_and_malformed_commands_are_other)
     EXPECT_EQ(traffic_command_frame_bytes({}), 0u);
 }
 
-TEST(traffic_commands, contexts_are_cut_to_16_bytes_both_ways)
+TEST(traffic_commands, contexts_are_cut_to_125_bytes_both_ways)
 {
-    const auto body = hex("0450494e470001" + repeated("63", 17));
-    EXPECT_EQ(parse_traffic_command(body).argument.size(), 16u);
-    const auto pong = hex("04504f4e47" + repeated("63", 40));
-    EXPECT_EQ(parse_traffic_command(pong).argument.size(), 16u);
-    EXPECT_EQ(appended(kind::pong, repeated("63", 17), 0), "041504504f4e47" + repeated("63", 16));
+    const auto body = hex("0450494e470001" + repeated("63", 126));
+    EXPECT_EQ(parse_traffic_command(body).argument.size(), 125u);
+    const auto pong = hex("04504f4e47" + repeated("63", 140));
+    EXPECT_EQ(parse_traffic_command(pong).argument.size(), 125u);
+    EXPECT_EQ(appended(kind::pong, repeated("63", 126), 0), "048204504f4e47" + repeated("63", 125));
+}
+
+TEST(traffic_commands, only_a_codec_says_that_the_connection_is_to_end)
+{
+    EXPECT_EQ(appended(kind::close, "", 0), "");
+    EXPECT_EQ(parse_traffic_command(hex("05434c4f5345")).kind, kind::other);
 }
 
 TEST(traffic_commands, a_time_to_live_is_rounded_down_and_capped)

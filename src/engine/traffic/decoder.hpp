@@ -16,6 +16,7 @@ enum class inbound_error : std::uint8_t {
     too_large,
     bad_envelope,
     no_frame,
+    closed, ///< no error: the peer has said that it ends the connection
     out_of_memory,
     // the cipher cannot open a frame, see cipher_fault
     not_encrypted,

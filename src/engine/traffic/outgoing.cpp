@@ -279,8 +279,20 @@ bool outgoing::add_command(const traffic_command& command)
 {
     if (control_.size() + traffic_command_frame_bytes(command) > most_control_bytes)
         return false;
-    append_traffic_command(control_, command);
+    traffic_command sent = command;
+    const std::size_t most = wire_ ? wire_->codec->max_context_bytes() : max_ping_context_bytes;
+    if (sent.kind == traffic_command_kind::ping || sent.kind == traffic_command_kind::pong)
+        sent.argument = sent.argument.first(std::min(sent.argument.size(), most));
+    append_traffic_command(control_, sent);
     return true;
+}
+
+std::vector<std::byte> outgoing::farewell(engine::farewell why) const
+{
+    std::vector<std::byte> frame;
+    if (wire_ && !batch_waits() && staged_.empty())
+        wire_->codec->encode_farewell(frame, why);
+    return frame;
 }
 
 std::size_t outgoing::bytes_on_wire(const traffic_command& command) const

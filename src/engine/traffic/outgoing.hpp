@@ -67,6 +67,9 @@ public:
     /// already. Throws std::bad_alloc.
     bool add_command(const traffic_command& command);
     static constexpr std::size_t most_control_bytes = 64 * 1024;
+    /// What tells the peer why the connection ends; empty if the wire has nothing of the kind, or
+    /// something is written in part. Throws std::bad_alloc.
+    std::vector<std::byte> farewell(engine::farewell why) const;
     /// How many bytes of the connection a command takes.
     std::size_t bytes_on_wire(const traffic_command& command) const;
     /// Do commands wait for a message boundary, or to be taken?

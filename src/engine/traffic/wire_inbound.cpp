@@ -2,6 +2,7 @@
 #include "engine/traffic/wire_inbound.hpp"
 
 #include "base/memory/give_back.hpp"
+#include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
 
 #include <algorithm>
@@ -53,6 +54,7 @@ void wire_inbound::reset() noexcept
     next_ = end_ = needed_ = 0;
     step_ = step::head;
     block_.reset();
+    end_joined();
     in_message_ = false;
     publish();
     to_.queue.rollback();
@@ -177,7 +179,8 @@ inbound_error wire_inbound::take_head() noexcept
         if (wire_.cipher && most < zmtp3::max_body_bytes)
             most = wire_.cipher->sealed_bytes(static_cast<std::size_t>(most));
     }
-    if (head_.body_bytes > most)
+    const std::uint64_t begun = head_.is_control ? 0 : joined_.size();
+    if (head_.body_bytes > most || begun > most - head_.body_bytes)
         return inbound_error::too_large;
     next_ += head_.head_bytes;
     step_ = step::body;
@@ -202,7 +205,16 @@ inbound_error wire_inbound::begin_large_body() noexcept
 inbound_error wire_inbound::open_body(std::span<std::byte> body) noexcept
 {
     needed_ = 0;
-    wire_.codec->decode_body(body);
+    if (!head_.is_control && (joins_ || head_.continues)) {
+        if (!join(body))
+            return inbound_error::out_of_memory;
+        if (head_.continues) {
+            end_of_body();
+            return inbound_error::none;
+        }
+    } else {
+        wire_.codec->decode_body(body);
+    }
     flags_ = head_.flags;
     body_ = body;
     allowed_ = false;
@@ -217,10 +229,46 @@ inbound_error wire_inbound::open_body(std::span<std::byte> body) noexcept
     return inbound_error::none;
 }
 
+// Appends the body of a frame to what has come of it before. If it is the last one, `body` is then
+// the whole. False without memory: nothing has changed.
+bool wire_inbound::join(std::span<std::byte>& body) noexcept
+{
+    const std::size_t before = joined_.size();
+    const std::size_t total = before + body.size();
+    base::buffer_ref whole;
+    if (!head_.continues && total >= large_body_bytes) {
+        whole = base::buffer_ref(base::allocate_buffer(total));
+        if (!whole)
+            return false;
+    }
+    try {
+        append_bytes(joined_, body);
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+    wire_.codec->decode_body(std::span(joined_).subspan(before));
+    joins_ = true;
+    body = joined_;
+    if (whole) {
+        std::memcpy(whole->data, joined_.data(), total);
+        body = {whole->data, total};
+    }
+    block_ = std::move(whole);
+    return true;
+}
+
+void wire_inbound::end_joined() noexcept
+{
+    if (std::exchange(joins_, false))
+        base::give_back(joined_);
+}
+
 inbound_error wire_inbound::deliver()
 {
     if (head_.is_control) {
         const traffic_command control = wire_.codec->decode_control(body_);
+        if (control.kind == traffic_command_kind::close)
+            return inbound_error::closed;
         if (control.kind == traffic_command_kind::other) {
             end_of_body();
             return inbound_error::none;
@@ -253,7 +301,11 @@ inbound_error wire_inbound::deliver()
 // The frame is over before its command is told: that may reset() everything.
 inbound_error wire_inbound::tell(std::span<const std::byte> command_body)
 {
-    base::buffer_ref block = std::move(block_); // the command may lie there
+    base::buffer_ref block = std::move(block_); // the command may lie there,
+    std::vector<std::byte> joined;              // or here
+    const bool is_joined = joins_ && !head_.is_control;
+    if (is_joined)
+        joined.swap(joined_);
     const std::size_t next = next_;
     const std::size_t end = end_;
     end_of_body();
@@ -264,6 +316,9 @@ inbound_error wire_inbound::tell(std::span<const std::byte> command_body)
         next_ = next;
         end_ = end;
         block_ = std::move(block);
+        if (is_joined)
+            joined_.swap(joined);
+        joins_ |= is_joined;
         step_ = step::open_frame;
         throw;
     }
@@ -292,6 +347,8 @@ void wire_inbound::end_of_body() noexcept
     if (next_ == end_)
         next_ = end_ = 0;
     block_.reset();
+    if (!head_.is_control && !head_.continues)
+        end_joined();
     step_ = step::head;
 }
 

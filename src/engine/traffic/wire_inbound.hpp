@@ -20,7 +20,7 @@ namespace zlink::engine {
 /// Thread safety: one thread at a time (the channel's consumer is another).
 /// Lifetime: the channel must outlive the object.
 /// Memory: what the peer announces within the limits, at most that much per frame, and the size of
-/// one read.
+/// one read. A body that comes in several frames counts as one.
 class wire_inbound final : public decoder {
 public:
     wire_inbound(base::channel& to, wire how, message_rules rules,
@@ -34,7 +34,7 @@ public:
     void reset() noexcept override;
     bool in_message() const noexcept override
     {
-        return in_message_ || step_ != step::head || next_ != end_;
+        return in_message_ || joins_ || step_ != step::head || next_ != end_;
     }
 
 private:
@@ -50,6 +50,8 @@ private:
     inbound_error take_head() noexcept;
     inbound_error begin_large_body() noexcept;
     inbound_error open_body(std::span<std::byte> body) noexcept;
+    bool join(std::span<std::byte>& body) noexcept;
+    void end_joined() noexcept;
     inbound_error deliver();
     inbound_error tell(std::span<const std::byte> command_body);
     bool deliver_part() noexcept;
@@ -70,8 +72,11 @@ private:
     frame_head head_;        ///< of the frame that is being taken
     base::buffer_ref block_; ///< for its body, if that is large
     std::size_t block_filled_ = 0;
+    /// The body of a frame that comes in several, as far as it has come.
+    std::vector<std::byte> joined_;
+    bool joins_ = false;             ///< there is such a body
     std::uint8_t flags_ = 0;         ///< of the frame, when it is open
-    std::span<std::byte> body_;      ///< the same; in the buffer or in block_
+    std::span<std::byte> body_;      ///< the same; in the buffer, in block_ or in joined_
     std::size_t body_in_buffer_ = 0; ///< bytes of the buffer that go with it
     bool allowed_ = false;           ///< it has passed the rules
 };

@@ -17,13 +17,25 @@ struct frame_head {
     bool is_control = false;      ///< a control frame of the codec's own, see decode_control()
     std::size_t head_bytes = 0;   ///< the body starts this many bytes after the head
     std::uint64_t body_bytes = 0; ///< size of the body, any 64-bit value
+    /// The body goes on: with that of the next frame that is no control frame, whose head has the
+    /// same flags.
+    bool continues = false;
+};
+
+/// Why a connection ends, where its codec has a frame to tell the peer.
+enum class farewell : std::uint8_t {
+    no_frame,     ///< The peer has sent what is no frame.
+    too_large,    ///< It has sent a larger one than is allowed.
+    unacceptable, ///< It has sent a message that the socket cannot take.
+    closed,       ///< It has said that it ends the connection.
 };
 
 /// How frames lie on the wire of one connection: the outermost layer of a `wire`.
 ///
 /// Thread safety: the encode functions are called by one thread at a time, the decode functions by
 /// one thread at a time; an encode and a decode function may run at the same time.
-/// Errors: decode functions report what is no frame; nothing throws but encode_control().
+/// Errors: decode functions report what is no frame; nothing throws but encode_control() and
+/// encode_farewell().
 class frame_codec {
 public:
     /// No head is longer.
@@ -58,13 +70,19 @@ public:
     /// False if the codec has none: the command is sent as a frame then. Also called only to learn
     /// the size: it must not change what later frames depend on. Throws std::bad_alloc.
     virtual bool encode_control(std::vector<std::byte>&, const traffic_command&) { return false; }
+    /// The longest context of PING and PONG that can be sent.
+    virtual std::size_t max_context_bytes() const noexcept { return max_ping_context_bytes; }
+    /// Appends the last frame of the connection; nothing if the codec has none of the kind. What
+    /// was decoded last may say more than `why`. Throws std::bad_alloc.
+    virtual void encode_farewell(std::vector<std::byte>&, farewell) {}
 
     /// Reads the head that starts at `at`, of which `available` bytes may be read.
     virtual decoded decode_head(const std::byte* at, std::size_t available,
                                 frame_head& head) noexcept = 0;
     /// Changes the whole body that belongs to the head decoded last, in place.
     virtual void decode_body(std::span<std::byte>) noexcept {}
-    /// What a control frame with this (decoded) body says; `other` if nothing for upper layers.
+    /// What a control frame with this (decoded) body says; `other` if nothing for upper layers,
+    /// `close` if the connection is to end.
     virtual traffic_command decode_control(std::span<const std::byte>) noexcept { return {}; }
 };
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+/// Heads and masks of the frames of WebSockets (RFC 6455, section 5).
+///
+/// Thread safety: pure functions on caller memory.
+/// Errors: none; decode_header() tells incomplete input and lengths that are not allowed apart.
+namespace zlink::engine::websocket {
+
+inline constexpr std::uint8_t final_bit = 0x80;
+inline constexpr std::uint8_t reserved_bits = 0x70;
+inline constexpr std::uint8_t opcode_bits = 0x0f;
+inline constexpr std::uint8_t mask_bit = 0x80;
+
+inline constexpr std::uint8_t continuation = 0;
+inline constexpr std::uint8_t text = 1;
+inline constexpr std::uint8_t binary = 2;
+inline constexpr std::uint8_t close = 8;
+inline constexpr std::uint8_t ping = 9;
+inline constexpr std::uint8_t pong = 10;
+
+/// The payload of a control frame (close, ping, pong) is not longer.
+inline constexpr std::size_t max_control_bytes = 125;
+inline constexpr std::size_t key_bytes = 4;
+inline constexpr std::size_t max_header_bytes = 2 + 8 + key_bytes;
+
+/// Close codes.
+inline constexpr std::uint16_t close_protocol_error = 1002;
+inline constexpr std::uint16_t close_unacceptable_data = 1003;
+inline constexpr std::uint16_t close_without_code = 1005; ///< never on the wire
+inline constexpr std::uint16_t close_policy = 1008;
+inline constexpr std::uint16_t close_too_large = 1009;
+
+using mask_key = std::array<std::byte, key_bytes>;
+
+constexpr std::size_t header_bytes_for(std::uint64_t payload_bytes, bool masked) noexcept
+{
+    return 2 +
+           (payload_bytes <= max_control_bytes ? 0
+            : payload_bytes <= 0xffff          ? 2
+                                               : 8) +
+           (masked ? key_bytes : 0);
+}
+
+/// Writes the header of a frame to `out`, which has room for max_header_bytes, and returns its
+/// size. `first` is the byte with the final bit and the opcode; `key` is null for a frame that is
+/// not masked.
+inline std::size_t encode_header(std::byte* out, std::uint8_t first, std::uint64_t payload_bytes,
+                                 const mask_key* key) noexcept
+{
+    std::byte* at = out;
+    *at++ = static_cast<std::byte>(first);
+    const std::uint8_t masked = key ? mask_bit : 0;
+    int shift = -8;
+    if (payload_bytes <= max_control_bytes) {
+        *at++ = static_cast<std::byte>(masked | payload_bytes);
+    } else if (payload_bytes <= 0xffff) {
+        *at++ = static_cast<std::byte>(masked | 126);
+        shift = 8;
+    } else {
+        *at++ = static_cast<std::byte>(masked | 127);
+        shift = 56;
+    }
+    for (; shift >= 0; shift -= 8)
+        *at++ = static_cast<std::byte>(payload_bytes >> shift);
+    if (key) {
+        std::memcpy(at, key->data(), key_bytes);
+        at += key_bytes;
+    }
+    return static_cast<std::size_t>(at - out);
+}
+
+struct frame_header {
+    std::uint8_t first = 0; ///< final bit, reserved bits, opcode
+    bool masked = false;
+    mask_key key{};
+    std::uint64_t payload_bytes = 0;
+    std::size_t header_bytes = 0;
+};
+
+enum class decoded : std::uint8_t {
+    incomplete,
+    header,
+    bad_length, ///< not the shortest way to write it, or beyond 63 bits
+};
+
+/// Reads the header that starts at `at`, of which `available` bytes may be read.
+inline decoded decode_header(const std::byte* at, std::size_t available,
+                             frame_header& header) noexcept
+{
+    if (available < 2)
+        return decoded::incomplete;
+    const auto second = std::to_integer<std::uint8_t>(at[1]);
+    const std::uint8_t short_length = second & 0x7f;
+    const std::size_t length_bytes = short_length < 126 ? 0 : short_length == 126 ? 2 : 8;
+    const bool masked = (second & mask_bit) != 0;
+    const std::size_t bytes = 2 + length_bytes + (masked ? key_bytes : 0);
+    if (available < 2 + length_bytes)
+        return decoded::incomplete;
+    std::uint64_t length = length_bytes == 0 ? short_length : 0;
+    for (std::size_t i = 0; i < length_bytes; ++i)
+        length = length << 8 | std::to_integer<std::uint8_t>(at[2 + i]);
+    if (header_bytes_for(length, masked) != bytes || length >> 63 != 0)
+        return decoded::bad_length;
+    if (available < bytes)
+        return decoded::incomplete;
+    header = {std::to_integer<std::uint8_t>(at[0]), masked, {}, length, bytes};
+    if (masked)
+        std::memcpy(header.key.data(), at + 2 + length_bytes, key_bytes);
+    return decoded::header;
+}
+
+/// Masks or unmasks bytes of a payload, of which `before` bytes come before them.
+inline void apply_mask(std::span<std::byte> bytes, const mask_key& key,
+                       std::size_t before = 0) noexcept
+{
+    constexpr std::size_t word_bytes = sizeof(std::uint64_t);
+    std::byte pattern[word_bytes];
+    for (std::size_t i = 0; i < word_bytes; ++i)
+        pattern[i] = key[(before + i) % key_bytes];
+    std::uint64_t with = 0;
+    std::memcpy(&with, pattern, word_bytes);
+    std::byte* at = bytes.data();
+    std::size_t left = bytes.size();
+    for (; left >= word_bytes; left -= word_bytes, at += word_bytes) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, at, word_bytes);
+        word ^= with;
+        std::memcpy(at, &word, word_bytes);
+    }
+    for (std::size_t i = 0; i < left; ++i)
+        at[i] ^= pattern[i];
+}
+
+} // namespace zlink::engine::websocket

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/wire/websocket_codec.hpp"
+
+#include "base/system/random_bytes.hpp"
+#include "engine/bytes.hpp"
+#include "engine/codec/zmtp3.hpp"
+
+#include <algorithm>
+
+namespace zlink::engine {
+namespace {
+
+namespace ws = websocket;
+
+// The first byte of the payload. What it has beyond these bits means nothing.
+constexpr std::uint8_t more_flag = 1;
+constexpr std::uint8_t command_flag = 2;
+constexpr std::size_t flags_bytes = 1;
+
+std::uint8_t to_payload(std::uint8_t flags) noexcept
+{
+    return static_cast<std::uint8_t>(((flags & zmtp3::flag_more) != 0 ? more_flag : 0) |
+                                     ((flags & zmtp3::flag_command) != 0 ? command_flag : 0));
+}
+
+std::uint8_t from_payload(std::uint8_t flags) noexcept
+{
+    return static_cast<std::uint8_t>(((flags & more_flag) != 0 ? zmtp3::flag_more : 0) |
+                                     ((flags & command_flag) != 0 ? zmtp3::flag_command : 0));
+}
+
+// Nobody must be able to foresee the masks, each frame needs another one, and a system call for
+// each would take longer than the frame: the thread draws many at a time.
+ws::mask_key fresh_mask() noexcept
+{
+    constexpr std::size_t pool_bytes = 256; // that much the system gives at once
+    struct pool {
+        std::array<std::byte, pool_bytes> bytes{};
+        std::size_t next = pool_bytes;
+    };
+    thread_local pool masks;
+    if (masks.next == pool_bytes) {
+        // Without random bytes (there is no such system) the old ones serve again.
+        static_cast<void>(base::fill_random(masks.bytes));
+        masks.next = 0;
+    }
+    ws::mask_key key;
+    std::copy_n(masks.bytes.begin() + static_cast<std::ptrdiff_t>(masks.next), key.size(),
+                key.begin());
+    masks.next += key.size();
+    return key;
+}
+
+// What a peer may say (RFC 6455, section 7.4).
+bool is_close_code(unsigned code) noexcept
+{
+    return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) ||
+           (code >= 3000 && code <= 4999);
+}
+
+} // namespace
+
+std::size_t websocket_codec::head_bytes(std::uint64_t body_bytes) const noexcept
+{
+    return ws::header_bytes_for(flags_bytes + body_bytes, masks_) + flags_bytes;
+}
+
+std::size_t websocket_codec::encode_head(std::byte* out, std::uint8_t flags,
+                                         std::uint64_t body_bytes) noexcept
+{
+    auto payload_flags = static_cast<std::byte>(to_payload(flags));
+    if (masks_) {
+        encode_key_ = fresh_mask();
+        payload_flags ^= encode_key_[0];
+    }
+    const std::size_t bytes = ws::encode_header(
+        out, ws::final_bit | ws::binary, flags_bytes + body_bytes, masks_ ? &encode_key_ : nullptr);
+    out[bytes] = payload_flags;
+    return bytes + flags_bytes;
+}
+
+void websocket_codec::encode_body(std::span<std::byte> body) noexcept
+{
+    if (masks_)
+        ws::apply_mask(body, encode_key_, flags_bytes);
+}
+
+void websocket_codec::append_control(std::vector<std::byte>& out, std::uint8_t opcode,
+                                     std::span<const std::byte> payload) const
+{
+    payload = payload.first(std::min(payload.size(), ws::max_control_bytes));
+    ws::mask_key key{};
+    if (masks_)
+        key = fresh_mask();
+    std::byte head[ws::max_header_bytes];
+    append_bytes(out, std::span(head, ws::encode_header(
+                                          head, static_cast<std::uint8_t>(ws::final_bit | opcode),
+                                          payload.size(), masks_ ? &key : nullptr)));
+    append_bytes(out, payload);
+    if (masks_)
+        ws::apply_mask(std::span(out).last(payload.size()), key);
+}
+
+bool websocket_codec::encode_control(std::vector<std::byte>& out, const traffic_command& command)
+{
+    const bool is_ping = command.kind == traffic_command_kind::ping;
+    append_control(out, is_ping ? ws::ping : ws::pong, command.argument);
+    return true;
+}
+
+void websocket_codec::encode_farewell(std::vector<std::byte>& out, farewell why)
+{
+    std::uint16_t code = close_code_.load(std::memory_order_relaxed);
+    if (why == farewell::too_large)
+        code = ws::close_too_large;
+    else if (why == farewell::unacceptable)
+        code = ws::close_policy;
+    const std::byte bytes[] = {static_cast<std::byte>(code >> 8), static_cast<std::byte>(code)};
+    append_control(out, ws::close,
+                   code == ws::close_without_code ? std::span<const std::byte>() : bytes);
+}
+
+frame_codec::decoded websocket_codec::refuse(std::uint16_t close_code) noexcept
+{
+    close_code_.store(close_code, std::memory_order_relaxed);
+    return decoded::no_frame;
+}
+
+// May a frame have this first byte now? If not the close code is set.
+bool websocket_codec::may_begin_with(std::uint8_t first) noexcept
+{
+    const std::uint8_t opcode = first & ws::opcode_bits;
+    const bool is_control = opcode >= ws::close;
+    bool allowed = (first & ws::reserved_bits) == 0;
+    if (is_control)
+        allowed &= opcode <= ws::pong && (first & ws::final_bit) != 0;
+    else if (opcode == ws::continuation)
+        allowed &= in_fragments_;
+    else
+        allowed &= opcode <= ws::binary && !in_fragments_;
+    if (allowed && opcode != ws::text)
+        return true;
+    refuse(allowed ? ws::close_unacceptable_data : ws::close_protocol_error);
+    return false;
+}
+
+frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size_t available,
+                                                  frame_head& head) noexcept
+{
+    if (available == 0)
+        return decoded::incomplete;
+    const auto first = std::to_integer<std::uint8_t>(at[0]);
+    if (!may_begin_with(first))
+        return decoded::no_frame;
+    const std::uint8_t opcode = first & ws::opcode_bits;
+    const bool is_control = opcode >= ws::close;
+    if (available >= 2) {
+        const auto second = std::to_integer<std::uint8_t>(at[1]);
+        const std::size_t length = second & ~ws::mask_bit;
+        const bool is_masked = (second & ws::mask_bit) != 0;
+        if (is_masked == masks_ || (is_control && length > ws::max_control_bytes) ||
+            (opcode == ws::binary && length == 0))
+            return refuse(ws::close_protocol_error);
+    }
+    ws::frame_header header;
+    switch (ws::decode_header(at, available, header)) {
+    case ws::decoded::incomplete:
+        return decoded::incomplete;
+    case ws::decoded::bad_length:
+        return refuse(ws::close_protocol_error);
+    case ws::decoded::header:
+        break;
+    }
+    const std::size_t of_payload = opcode == ws::binary ? flags_bytes : 0;
+    if (available < header.header_bytes + of_payload)
+        return decoded::incomplete;
+    const bool continues = (first & ws::final_bit) == 0;
+    if (opcode == ws::binary)
+        fragment_flags_ =
+            from_payload(std::to_integer<std::uint8_t>(at[header.header_bytes] ^ header.key[0]));
+    if (!is_control)
+        in_fragments_ = continues;
+    control_ = is_control ? opcode : 0;
+    decode_key_ = header.key;
+    before_body_ = of_payload;
+    head = {is_control ? std::uint8_t{0} : fragment_flags_, is_control,
+            header.header_bytes + of_payload, header.payload_bytes - of_payload,
+            continues && !is_control};
+    return decoded::head;
+}
+
+void websocket_codec::decode_body(std::span<std::byte> body) noexcept
+{
+    if (!masks_)
+        ws::apply_mask(body, decode_key_, before_body_);
+}
+
+traffic_command websocket_codec::decode_control(std::span<const std::byte> body) noexcept
+{
+    switch (control_) {
+    case ws::ping:
+        return {traffic_command_kind::ping, body, 0};
+    case ws::pong:
+        return {traffic_command_kind::pong, body, 0};
+    default:
+        break;
+    }
+    std::uint16_t code = ws::close_without_code;
+    if (!body.empty()) {
+        const unsigned said = body.size() == 1 ? 0
+                                               : std::to_integer<unsigned>(body[0]) << 8 |
+                                                     std::to_integer<unsigned>(body[1]);
+        code = is_close_code(said) ? static_cast<std::uint16_t>(said) : ws::close_protocol_error;
+    }
+    close_code_.store(code, std::memory_order_relaxed);
+    return {traffic_command_kind::close, {}, 0};
+}
+
+} // namespace zlink::engine

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine/codec/websocket.hpp"
+#include "engine/wire/frame_codec.hpp"
+
+#include <atomic>
+
+namespace zlink::engine {
+
+/// The frames of ZWS 2.0 (RFC 45): each is a binary message of a WebSocket, whose payload is a byte
+/// of flags and the body. PING and PONG, which carry no time to live here, and the end of the
+/// connection are control frames of the WebSocket.
+///
+/// The side that has connected masks what it sends, so that its bodies are copied; the other one
+/// must not. A peer may send a message in fragments, the first of which has to have the flags.
+/// Text messages are refused.
+///
+/// One object for each connection, see frame_codec.
+class websocket_codec final : public frame_codec {
+public:
+    enum class side : std::uint8_t {
+        client, ///< has connected: masks, and its peer does not
+        server,
+    };
+    explicit websocket_codec(side which) noexcept : masks_(which == side::client) {}
+
+    bool changes_bodies() const noexcept override { return masks_; }
+    std::size_t head_bytes(std::uint64_t body_bytes) const noexcept override;
+    std::size_t encode_head(std::byte* out, std::uint8_t flags,
+                            std::uint64_t body_bytes) noexcept override;
+    void encode_body(std::span<std::byte> body) noexcept override;
+    bool encode_control(std::vector<std::byte>& out, const traffic_command& command) override;
+    std::size_t max_context_bytes() const noexcept override { return longest_context_bytes; }
+    void encode_farewell(std::vector<std::byte>& out, farewell why) override;
+
+    decoded decode_head(const std::byte* at, std::size_t available,
+                        frame_head& head) noexcept override;
+    void decode_body(std::span<std::byte> body) noexcept override;
+    traffic_command decode_control(std::span<const std::byte> body) noexcept override;
+
+private:
+    void append_control(std::vector<std::byte>& out, std::uint8_t opcode,
+                        std::span<const std::byte> payload) const;
+    decoded refuse(std::uint16_t close_code) noexcept;
+    bool may_begin_with(std::uint8_t first) noexcept;
+
+    const bool masks_;
+    websocket::mask_key encode_key_{}; ///< for the body of the head encoded last
+
+    // decoding
+    websocket::mask_key decode_key_{}; ///< for the body of the head decoded last
+    std::size_t before_body_ = 0;      ///< bytes of the payload that are part of its head
+    std::uint8_t control_ = 0;         ///< its opcode, if it is that of a control frame
+    bool in_fragments_ = false;        ///< the frame of a message that is not the last came
+    std::uint8_t fragment_flags_ = 0;
+    /// For the close frame that answers what was decoded: set by who reads, used by who writes.
+    std::atomic<std::uint16_t> close_code_{websocket::close_protocol_error};
+};
+
+} // namespace zlink::engine

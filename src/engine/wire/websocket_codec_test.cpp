@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/wire/websocket_codec.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/bytes.hpp"
+#include "engine/codec/zmtp3.hpp"
+#include "engine/handshake/script_test.hpp"
+#include "engine/traffic/wire_inbound.hpp"
+#include "engine/wire/wire.hpp"
+
+namespace zlink::test {
+namespace {
+
+using namespace engine;
+using namespace std::string_literals;
+using side = websocket_codec::side;
+
+wire wire_of(side which)
+{
+    wire how;
+    how.codec = std::make_shared<websocket_codec>(which);
+    return how;
+}
+
+/// What one side sends for a frame.
+std::string encoded(const wire& how, std::uint8_t flags, std::string_view body)
+{
+    write_batch out;
+    frame_encoder(how, out).put({flags, as_bytes(body), nullptr, 0});
+    std::string bytes;
+    iovec entries[16];
+    std::size_t total = 0;
+    const std::size_t count = out.list(entries, total);
+    for (std::size_t i = 0; i < count; ++i)
+        bytes.append(static_cast<const char*>(entries[i].iov_base), entries[i].iov_len);
+    return bytes;
+}
+
+std::string encoded_hex(const wire& how, std::uint8_t flags, std::string_view body)
+{
+    return to_hex(as_bytes(encoded(how, flags, body)));
+}
+
+/// A frame as the peer sends it; `key` empty = not masked. The length is written in `length_bytes`
+/// bytes behind the first two, if it is given.
+std::string frame(int first, std::string payload, const std::string& key = "",
+                  int length_bytes = -1)
+{
+    const std::size_t length = payload.size();
+    if (length_bytes < 0)
+        length_bytes = length < 126 ? 0 : length < 65536 ? 2 : 8;
+    std::string bytes(1, static_cast<char>(first));
+    const int mask = key.empty() ? 0 : 0x80;
+    bytes += static_cast<char>(mask | (length_bytes == 0   ? static_cast<int>(length)
+                                       : length_bytes == 2 ? 126
+                                                           : 127));
+    for (int shift = 8 * (length_bytes - 1); shift >= 0; shift -= 8)
+        bytes += static_cast<char>(length >> shift);
+    bytes += key;
+    for (std::size_t i = 0; i < payload.size() && !key.empty(); ++i)
+        payload[i] = static_cast<char>(payload[i] ^ key[i % 4]);
+    return bytes + payload;
+}
+
+const std::string key = "\x12\x34\xab\xff";
+
+/// What comes of bytes.
+struct received : command_handler {
+    explicit received(side which, std::int64_t max_message_bytes = -1)
+        : how(wire_of(which)),
+          in(channel, how, message_rules(max_message_bytes, kept_commands::none), *this)
+    {}
+    void on_command(std::span<const std::byte> body) override
+    {
+        const auto command = parse_traffic_command(body);
+        commands += command.kind == traffic_command_kind::ping   ? "ping("
+                    : command.kind == traffic_command_kind::pong ? "pong("
+                                                                 : "other(";
+        commands += std::string(as_text(command.argument)) + ")";
+    }
+    inbound_error feed(std::string_view bytes, std::size_t piece = SIZE_MAX)
+    {
+        auto error = inbound_error::none;
+        while (!bytes.empty() && error == inbound_error::none) {
+            iovec space[decoder::most_entries];
+            const int count = in.prepare(space);
+            std::size_t moved = 0;
+            for (int i = 0; i < count; ++i) {
+                const std::size_t some =
+                    std::min({space[i].iov_len, bytes.size() - moved, piece - moved});
+                if (some != 0)
+                    std::memcpy(space[i].iov_base, bytes.data() + moved, some);
+                moved += some;
+            }
+            bytes.remove_prefix(moved);
+            error = in.received(moved);
+        }
+        return error;
+    }
+    /// The next part with its flags in front, or "nothing".
+    std::string next()
+    {
+        base::byte_queue& queue = channel.queue;
+        if (!queue.load())
+            return "nothing";
+        zmtp3::frame_header header;
+        zmtp3::decode_header(queue.read_begin(),
+                             static_cast<std::size_t>(queue.read_end() - queue.read_begin()),
+                             header);
+        queue.consume(header.header_bytes);
+        const bool apart = header.body_bytes != 0 && queue.read_begin() == queue.read_end();
+        if (apart)
+            queue.load();
+        std::string body(as_text({queue.read_begin(), header.body_bytes}));
+        apart ? queue.consume_body() : queue.consume(header.body_bytes);
+        return std::to_string(header.flags & 5) + ":" + body;
+    }
+    std::string farewell_hex(farewell why)
+    {
+        std::vector<std::byte> out;
+        how.codec->encode_farewell(out, why);
+        return to_hex(out);
+    }
+
+    base::channel channel;
+    wire how;
+    wire_inbound in;
+    std::string commands;
+};
+
+TEST(WebsocketCodec, server_frames_are_the_vectors)
+{
+    const wire server = wire_of(side::server);
+    EXPECT_EQ("82020161", encoded_hex(server, zmtp3::flag_more, "a"));
+    EXPECT_EQ("8203006263", encoded_hex(server, 0, "bc"));
+    EXPECT_EQ("82060068656c6c6f", encoded_hex(server, 0, "hello"));
+    EXPECT_EQ("820100", encoded_hex(server, 0, ""));
+    EXPECT_EQ("82050001746f70", encoded_hex(server, 0, "\1top"));
+    EXPECT_EQ("82020278", encoded_hex(server, zmtp3::flag_command, "x"));
+}
+
+TEST(WebsocketCodec, server_bodies_are_not_copied)
+{
+    const wire server = wire_of(side::server);
+    EXPECT_FALSE(server.codec->changes_bodies());
+    EXPECT_TRUE(wire_of(side::client).codec->changes_bodies());
+    const base::buffer_ref body(base::allocate_buffer(100'000));
+    std::memset(body->data, 'x', 100'000);
+    write_batch out;
+    frame_encoder(server, out).put({0, {body->data, 100'000}, body.get(), 0});
+    iovec entries[4];
+    std::size_t total = 0;
+    ASSERT_EQ(2u, out.list(entries, total));
+    EXPECT_EQ(body->data, entries[1].iov_base);
+}
+
+TEST(WebsocketCodec, client_frames_are_masked_each_with_another_key)
+{
+    const wire client = wire_of(side::client);
+    const std::string one = encoded(client, 0, "hello");
+    const std::string other = encoded(client, 0, "hello");
+    ASSERT_EQ(12u, one.size());
+    EXPECT_EQ("\x82\x86", one.substr(0, 2));
+    EXPECT_NE(one.substr(2, 4), other.substr(2, 4));
+    EXPECT_EQ(frame(0x82, "\0hello"s, one.substr(2, 4)), one);
+    EXPECT_EQ(frame(0x82, "\0hello"s, other.substr(2, 4)), other);
+}
+
+TEST(WebsocketCodec, all_lengths_come_back_split_anywhere)
+{
+    for (const std::size_t bytes :
+         {0, 1, 2, 7, 8, 9, 123, 124, 125, 126, 65533, 65534, 65535, 65536, 70000}) {
+        std::string body(bytes, '\0');
+        for (std::size_t i = 0; i < bytes; ++i)
+            body[i] = static_cast<char>(i * 7 + i / 256);
+        for (const side from : {side::client, side::server}) {
+            const std::string sent =
+                encoded(wire_of(from), zmtp3::flag_more, body) + encoded(wire_of(from), 0, "end");
+            EXPECT_EQ(wire_of(from).codec->head_bytes(bytes) + bytes +
+                          wire_of(from).codec->head_bytes(3) + 3,
+                      sent.size());
+            const std::size_t step = bytes < 1000 ? 1 : 4999;
+            for (std::size_t split = 0; split <= sent.size();
+                 split += split < 20 || split + 20 > sent.size() ? 1 : step) {
+                received to(from == side::client ? side::server : side::client);
+                EXPECT_EQ(inbound_error::none, to.feed(sent.substr(0, split)));
+                EXPECT_EQ(inbound_error::none, to.feed(sent.substr(split)));
+                ASSERT_EQ("1:" + body, to.next()) << split;
+                ASSERT_EQ("0:end", to.next()) << split;
+            }
+        }
+    }
+}
+
+TEST(WebsocketCodec, comes_back_byte_by_byte)
+{
+    received to(side::server);
+    const std::string sent = frame(0x82, "\1one"s, key) + frame(0x82, "\0"s, key) +
+                             frame(0x89, "?", key) +
+                             frame(0x82, "\0"s + std::string(300, 'x'), key);
+    EXPECT_EQ(inbound_error::none, to.feed(sent, 1));
+    EXPECT_EQ("1:one", to.next());
+    EXPECT_EQ("0:", to.next());
+    EXPECT_EQ("0:" + std::string(300, 'x'), to.next());
+    EXPECT_EQ("nothing", to.next());
+    EXPECT_EQ("ping(?)", to.commands);
+}
+
+TEST(WebsocketCodec, unknown_flags_mean_nothing)
+{
+    received to(side::client);
+    EXPECT_EQ(inbound_error::none, to.feed(frame(0x82, "\xfd"
+                                                       "a") +
+                                           frame(0x82, "\xf8"
+                                                       "b")));
+    EXPECT_EQ("1:a", to.next());
+    EXPECT_EQ("0:b", to.next());
+}
+
+TEST(WebsocketCodec, ping_and_pong_are_control_frames)
+{
+    std::vector<std::byte> frames;
+    append_traffic_command(frames, {traffic_command_kind::ping, {}, 500});
+    append_traffic_command(frames, {traffic_command_kind::pong, as_bytes("abc"), 0});
+    write_batch out;
+    frame_encoder(wire_of(side::server), out).put_own(frames);
+    EXPECT_EQ("89008a03616263", to_hex(out.copies()));
+    write_batch masked;
+    frame_encoder(wire_of(side::client), masked).put_own(frames);
+    received to(side::server);
+    EXPECT_EQ(inbound_error::none, to.feed(as_text(masked.copies())));
+    EXPECT_EQ("ping()pong(abc)", to.commands);
+}
+
+TEST(WebsocketCodec, the_longest_ping_comes_and_goes_whole)
+{
+    const std::string longest(125, 'p');
+    received to(side::client);
+    EXPECT_EQ(inbound_error::none, to.feed(frame(0x89, longest)));
+    EXPECT_EQ("ping(" + longest + ")", to.commands);
+    std::vector<std::byte> pong;
+    append_traffic_command(pong, {traffic_command_kind::pong, as_bytes(longest), 0});
+    write_batch out;
+    frame_encoder(wire_of(side::server), out).put_own(pong);
+    EXPECT_EQ(frame(0x8a, longest), std::string(as_text(out.copies())));
+}
+
+TEST(WebsocketCodec, fragments_become_one_body)
+{
+    const std::string sent = frame(0x02, "\1ab"s, key) + frame(0x00, "", key) +
+                             frame(0x00, "cde", key) + frame(0x80, "f", key) +
+                             frame(0x82, "\0next"s, key);
+    for (std::size_t piece = 1; piece <= sent.size(); ++piece) {
+        received to(side::server);
+        EXPECT_EQ(inbound_error::none, to.feed(sent, piece));
+        EXPECT_EQ("1:abcdef", to.next()) << piece;
+        EXPECT_EQ("0:next", to.next()) << piece;
+    }
+}
+
+TEST(WebsocketCodec, control_frames_come_between_fragments)
+{
+    received to(side::server);
+    EXPECT_EQ(inbound_error::none,
+              to.feed(frame(0x02, "\0one "s, key) + frame(0x89, "a", key) + frame(0x8a, "b", key)));
+    EXPECT_EQ("ping(a)pong(b)", to.commands);
+    EXPECT_EQ("nothing", to.next());
+    EXPECT_TRUE(to.in.in_message());
+    EXPECT_EQ(inbound_error::none, to.feed(frame(0x00, "two ", key) + frame(0x89, "c", key) +
+                                           frame(0x80, "three", key)));
+    EXPECT_EQ("0:one two three", to.next());
+    EXPECT_EQ("ping(a)pong(b)ping(c)", to.commands);
+}
+
+TEST(WebsocketCodec, large_fragments_become_one_body)
+{
+    const std::string large(100'000, 'L');
+    received to(side::client);
+    EXPECT_EQ(inbound_error::none, to.feed(frame(0x02, "\0"s + large) + frame(0x00, large) +
+                                               frame(0x80, "end") + frame(0x82, "\0x"s),
+                                           7000));
+    EXPECT_EQ("0:" + large + large + "end", to.next());
+    EXPECT_EQ("0:x", to.next());
+}
+
+TEST(WebsocketCodec, a_command_may_come_in_fragments)
+{
+    received to(side::client);
+    EXPECT_EQ(inbound_error::none, to.feed(frame(0x02, "\2\4PI") + frame(0x80, "NG"s + "\0\0ctx"s) +
+                                           frame(0x82, "\0x"s)));
+    EXPECT_EQ("ping(ctx)", to.commands);
+    EXPECT_EQ("0:x", to.next());
+}
+
+TEST(WebsocketCodec, reset_forgets_fragments)
+{
+    received to(side::client);
+    EXPECT_EQ(inbound_error::none, to.feed(frame(0x02, "\0ab"s)));
+    to.in.reset();
+    EXPECT_FALSE(to.in.in_message());
+}
+
+TEST(WebsocketCodec, the_limit_is_one_for_all_fragments)
+{
+    received fits(side::client, 6);
+    EXPECT_EQ(inbound_error::none, fits.feed(frame(0x02, "\0abc"s) + frame(0x80, "def")));
+    EXPECT_EQ("0:abcdef", fits.next());
+    received large(side::client, 6);
+    EXPECT_EQ(inbound_error::too_large, large.feed(frame(0x02, "\0abc"s) + frame(0x80, "defg")));
+    received huge(side::client, 6);
+    EXPECT_EQ(inbound_error::none, huge.feed(frame(0x02, "\0abc"s)));
+    EXPECT_EQ(inbound_error::too_large, huge.feed("\x80\x7f\x7f\xff\xff\xff\xff\xff\xff\xff"s));
+}
+
+TEST(WebsocketCodec, the_limit_leaves_out_the_flags)
+{
+    received fits(side::client, 5);
+    EXPECT_EQ(inbound_error::none, fits.feed(frame(0x82, "\0hello"s)));
+    received large(side::client, 5);
+    EXPECT_EQ(inbound_error::too_large, large.feed(frame(0x82, "\0hello!"s)));
+    EXPECT_EQ("880203f1", [] {
+        received server(side::server);
+        return server.farewell_hex(farewell::too_large);
+    }());
+}
+
+struct wrong {
+    const char* what;
+    side at;
+    std::string bytes;
+    const char* farewell; ///< to who is a server; a client masks it
+};
+
+// What is wrong must be seen when the byte is there that is wrong, and say so with this code.
+TEST(WebsocketCodec, what_is_no_frame_is_refused_with_its_code)
+{
+    const wrong rows[] = {
+        {"text", side::server, frame(0x81, "hi", key), "880203eb"},
+        {"text in fragments", side::server, frame(0x01, "hi", key), "880203eb"},
+        {"continuation of nothing", side::server, frame(0x80, "hi", key), "880203ea"},
+        {"continuation after the last", side::server,
+         frame(0x02, "\0a"s, key) + frame(0x80, "b", key) + frame(0x80, "c", key), "880203ea"},
+        {"message in a message", side::server, frame(0x02, "\0a"s, key) + frame(0x82, "\0b"s, key),
+         "880203ea"},
+        {"text in a message", side::server, frame(0x02, "\0a"s, key) + frame(0x81, "b", key),
+         "880203ea"},
+        {"unmasked", side::server, frame(0x82, "\0hi"s), "880203ea"},
+        {"unmasked ping", side::server, frame(0x89, ""), "880203ea"},
+        {"empty", side::server, frame(0x82, "", key), "880203ea"},
+        {"empty first fragment", side::server, frame(0x02, "", key), "880203ea"},
+        {"reserved bit 1", side::server, frame(0xc2, "\0a"s, key), "880203ea"},
+        {"reserved bit 2", side::server, frame(0xa2, "\0a"s, key), "880203ea"},
+        {"reserved bit 3", side::server, frame(0x92, "\0a"s, key), "880203ea"},
+        {"reserved bit of a ping", side::server, frame(0xc9, "", key), "880203ea"},
+        {"opcode 3", side::server, frame(0x83, "\0a"s, key), "880203ea"},
+        {"opcode 7", side::server, frame(0x87, "\0a"s, key), "880203ea"},
+        {"opcode 11", side::server, frame(0x8b, "", key), "880203ea"},
+        {"opcode 15", side::server, frame(0x8f, "", key), "880203ea"},
+        {"ping in fragments", side::server, frame(0x09, "", key), "880203ea"},
+        {"close in fragments", side::server, frame(0x08, "", key), "880203ea"},
+        {"long ping", side::server, frame(0x89, std::string(126, 'p'), key), "880203ea"},
+        {"length in 2 bytes for 1", side::server, frame(0x82, "\0a"s, key, 2), "880203ea"},
+        {"length in 8 bytes for 2", side::server, frame(0x82, std::string(200, 'a'), key, 8),
+         "880203ea"},
+        {"length beyond 63 bits", side::server, "\x82\xff\x80\0\0\0\0\0\0\0"s + key, "880203ea"},
+        {"masked by a server", side::client, frame(0x82, "\0hi"s, key), nullptr},
+    };
+    for (const wrong& row : rows) {
+        received whole(row.at);
+        EXPECT_EQ(inbound_error::no_frame, whole.feed(row.bytes)) << row.what;
+        received slow(row.at);
+        EXPECT_EQ(inbound_error::no_frame, slow.feed(row.bytes, 1)) << row.what;
+        if (row.farewell) {
+            EXPECT_EQ(row.farewell, slow.farewell_hex(farewell::no_frame)) << row.what;
+        }
+    }
+}
+
+TEST(WebsocketCodec, a_wrong_first_byte_is_refused_alone)
+{
+    received to(side::server);
+    EXPECT_EQ(inbound_error::no_frame, to.feed("\xff"));
+    received second(side::server);
+    EXPECT_EQ(inbound_error::no_frame, second.feed("\x82\x05"));
+}
+
+TEST(WebsocketCodec, a_close_is_answered_with_its_code)
+{
+    const std::pair<std::string, const char*> rows[] = {
+        {"", "8800"},
+        {"\x03\xe8", "880203e8"},
+        {"\x03\xe9going away", "880203e9"},
+        {"\x0f\xa0", "88020fa0"},
+        // codes that nobody may send
+        {"\x03", "880203ea"},
+        {"\x03\xed", "880203ea"},
+        {"\x03\xe7", "880203ea"},
+        {"\x13\x88", "880203ea"},
+    };
+    for (const auto& [payload, answer] : rows) {
+        received to(side::server);
+        EXPECT_EQ(inbound_error::closed,
+                  to.feed(frame(0x82, "\0x"s, key) + frame(0x88, payload, key)));
+        EXPECT_EQ("0:x", to.next());
+        EXPECT_EQ(answer, to.farewell_hex(farewell::closed)) << payload;
+    }
+    received client(side::client);
+    EXPECT_EQ(inbound_error::closed, client.feed(frame(0x88, "\x03\xe8")));
+    const std::string answer = client.farewell_hex(farewell::closed);
+    EXPECT_EQ("8882", answer.substr(0, 4));
+    EXPECT_EQ(16u, answer.size());
+}
+
+TEST(WebsocketCodec, a_close_ends_what_comes_behind_it)
+{
+    received to(side::client);
+    EXPECT_EQ(inbound_error::closed, to.feed(frame(0x88, "") + frame(0x82, "\0x"s)));
+    EXPECT_EQ("nothing", to.next());
+}
+
+} // namespace
+} // namespace zlink::test
