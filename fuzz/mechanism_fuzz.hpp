@@ -463,7 +463,7 @@ public:
     void receive_command(byte_view body)
     {
         byte_vector frame;
-        engine::append_command_frame(frame, body, *engine::zmtp3_codec());
+        engine::append_frame(frame, engine::zmtp3::flag_command, body, *engine::zmtp3_codec());
         receive(frame);
     }
     bool is_done() const { return handshake_->done(); }

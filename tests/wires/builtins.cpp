@@ -104,9 +104,9 @@ private:
 };
 #endif
 
-[[maybe_unused]] std::shared_ptr<engine::frame_codec> make_toy_codec()
+[[maybe_unused]] engine::framing frame_by_toy_codec(std::string_view, bool)
 {
-    return std::make_shared<test::toy_codec>();
+    return {.codec = std::make_shared<test::toy_codec>()};
 }
 
 core::authentication authenticates_nobody(const core::socket_options&) noexcept
@@ -175,17 +175,17 @@ const transport::scheme& with_tls(std::string_view name, bool known_unbound)
 }
 #endif
 
-constexpr auto make_codec = ZLINK_TOY_CODEC ? make_toy_codec : nullptr;
+constexpr auto frame = ZLINK_TOY_CODEC ? frame_by_toy_codec : nullptr;
 
 #if ZLINK_TLS_BELOW
 const std::array transports{
-    core::transport_row{&with_tls<transport::tcp>("tcp", false), make_codec},
-    core::transport_row{&with_tls<transport::ipc>("ipc", true), make_codec},
+    core::transport_row{&with_tls<transport::tcp>("tcp", false), frame},
+    core::transport_row{&with_tls<transport::ipc>("ipc", true), frame},
 };
 #else
 constexpr std::array transports{
-    core::transport_row{&transport::tcp, make_codec},
-    core::transport_row{&transport::ipc, make_codec},
+    core::transport_row{&transport::tcp, frame},
+    core::transport_row{&transport::ipc, frame},
 };
 #endif
 

@@ -15,8 +15,13 @@ constexpr std::size_t read_bytes = 512;
 using state = transport::exchange::state;
 
 opening::opening(boost::asio::io_context& io, std::unique_ptr<transport::stream>& stream,
-                 transport::upgrades upgrades, std::unique_ptr<engine::handshake> handshake)
-    : io_(io), stream_(stream), upgrades_(std::move(upgrades)), handshake_(std::move(handshake))
+                 transport::upgrades upgrades, std::unique_ptr<engine::handshake> handshake,
+                 frame_function frame)
+    : io_(io),
+      stream_(stream),
+      upgrades_(std::move(upgrades)),
+      handshake_(std::move(handshake)),
+      frame_(std::move(frame))
 {}
 
 opening::~opening() = default;
@@ -71,6 +76,15 @@ transport::exchange& opening::current() const noexcept
 
 // --- stages
 
+// The one that was agreed on last.
+std::string_view opening::protocol() const noexcept
+{
+    for (auto upgrade = upgrades_.rbegin(); upgrade != upgrades_.rend(); ++upgrade)
+        if (const auto name = (*upgrade)->protocol(); !name.empty())
+            return name;
+    return {};
+}
+
 void opening::begin_stage()
 {
     transport::exchange& at = current();
@@ -80,8 +94,11 @@ void opening::begin_stage()
         if (const auto self = weak.lock())
             self->pump();
     });
-    if (!current_upgrade())
+    if (!current_upgrade()) {
         handshake_->on_address_needed([this] { return stream_->info().peer_address; });
+        if (frame_)
+            handshake_->frame_by(frame_(protocol()));
+    }
     at.start();
 }
 
@@ -244,7 +261,12 @@ void opening::end_failed()
     const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
     if (bytes.iov_len != 0)
         stream_->write_some(&bytes, 1); // the peer may be told why
-    if (const transport::upgrade* const upgrade = current_upgrade())
+    const transport::upgrade* const upgrade = current_upgrade();
+    if (bytes.iov_len != 0 && !is_reaching())
+        stream_->shutdown(); // closing with unread input would take back what was written
+    if (upgrade && upgrade->was_violated() && !is_reaching())
+        return end({.kind = end_kind::refused, .refusal = engine::handshake_error::no_upgrade});
+    if (upgrade)
         return end_broken(upgrade->error());
     end({.kind = end_kind::refused,
          .refusal = handshake_->error(),

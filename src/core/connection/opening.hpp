@@ -46,9 +46,13 @@ public:
     };
     using end_handler = std::function<void(const ending&)>;
 
-    /// `handshake` may be null: the peer speaks no ZMTP.
+    /// How the connection is framed, given the protocol that its upgrades have agreed on.
+    using frame_function = std::function<engine::framing(std::string_view protocol)>;
+
+    /// `handshake` may be null: the peer speaks no ZMTP. `frame` null: as ZMTP says.
     opening(boost::asio::io_context& io, std::unique_ptr<transport::stream>& stream,
-            transport::upgrades upgrades, std::unique_ptr<engine::handshake> handshake);
+            transport::upgrades upgrades, std::unique_ptr<engine::handshake> handshake,
+            frame_function frame = nullptr);
     ~opening();
 
     /// What is done before the first bytes are written.
@@ -75,6 +79,7 @@ private:
     std::size_t stages() const noexcept { return upgrades_.size() + (handshake_ ? 1 : 0); }
     transport::exchange& current() const noexcept;
     transport::upgrade* current_upgrade() const noexcept;
+    std::string_view protocol() const noexcept;
     void begin_stage();
     void next_stage();
     void limit(std::chrono::milliseconds time);
@@ -93,6 +98,7 @@ private:
     std::unique_ptr<transport::stream>& stream_;
     transport::upgrades upgrades_;
     std::unique_ptr<engine::handshake> handshake_;
+    frame_function frame_;
     std::size_t stage_ = 0;          ///< an index of upgrades_, or behind them the handshake
     std::vector<std::byte> pending_; ///< was read, and is for the next stage or waits with this one
     handlers to_;                    ///< null once it is over

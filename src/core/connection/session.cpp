@@ -196,11 +196,21 @@ void session::prepare_opening(const transport_row& transport, transport::upgrade
     if (is_raw() && upgrades.empty())
         return;
     std::unique_ptr<engine::handshake> handshake;
-    if (!is_raw())
-        handshake = std::make_unique<engine::handshake>(
-            local_peer(*options_), make_mechanism(),
-            transport.make_codec ? transport.make_codec() : nullptr);
-    opening_ = std::make_shared<opening>(io_, stream_, std::move(upgrades), std::move(handshake));
+    if (!is_raw()) {
+        engine::local_peer local = local_peer(*options_);
+        auto mechanism = make_mechanism();
+        if (transport.protocols)
+            for (const auto& upgrade : upgrades)
+                upgrade->offer(transport.protocols(mechanism->name(), local.must_authenticate));
+        handshake = std::make_unique<engine::handshake>(std::move(local), std::move(mechanism));
+    }
+    opening::frame_function frame;
+    if (transport.frame)
+        frame = [make = transport.frame, connected = !was_accepted_](std::string_view protocol) {
+            return make(protocol, connected);
+        };
+    opening_ = std::make_shared<opening>(io_, stream_, std::move(upgrades), std::move(handshake),
+                                         std::move(frame));
 }
 
 std::unique_ptr<engine::mechanism> session::make_mechanism() const

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/wire/frame_codec.hpp"
+#include "engine/handshake/framing.hpp"
 #include "transport/scheme.hpp"
 
-#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
 
 namespace zlink::core {
 
 /// A transport as it is compiled in: how connections are made, and how frames lie on them.
 struct transport_row {
     const transport::scheme* scheme;
-    /// The codec of one connection, for its handshake commands and its traffic; null: as ZMTP says
-    /// for the version of the peer. Throws std::bad_alloc.
-    std::shared_ptr<engine::frame_codec> (*make_codec)() = nullptr;
+    /// How one connection is framed; null: as ZMTP says. Asked once its upgrades are done, as they
+    /// may have agreed on a protocol (see transport::upgrade), on which it may depend, as on the
+    /// side that has connected. Throws std::bad_alloc.
+    engine::framing (*frame)(std::string_view protocol, bool has_connected) = nullptr;
+    /// The names of the protocols that an upgrade may agree on for a socket with this mechanism,
+    /// the best first; null: none. An upgrade is a matter of the transport and knows nothing of
+    /// mechanisms; it negotiates names. Throws std::bad_alloc.
+    std::vector<std::string> (*protocols)(std::string_view mechanism,
+                                          bool must_authenticate) = nullptr;
+    /// Can it carry plain bytes without frames (STREAM, ZMQ_ROUTER_RAW)?
+    bool carries_plain_bytes = true;
 };
 
 } // namespace zlink::core

@@ -33,14 +33,14 @@ TEST(command, builds_bodies_and_frames)
     std::vector<std::byte> body;
     append_command_body(body, "ERROR", hex("03343030"));
     std::vector<std::byte> frame;
-    append_command_frame(frame, body, *zmtp3_codec());
+    append_frame(frame, zmtp3::flag_command, body, *zmtp3_codec());
     EXPECT_EQ(to_hex(frame), "040a054552524f5203343030");
 }
 
 TEST(command, frames_above_255_bytes_are_long)
 {
     std::vector<std::byte> frame;
-    append_command_frame(frame, std::vector<std::byte>(256), *zmtp3_codec());
+    append_frame(frame, zmtp3::flag_command, std::vector<std::byte>(256), *zmtp3_codec());
     EXPECT_EQ(to_hex(std::span(frame).first(9)), "060000000000000100");
     EXPECT_EQ(frame.size(), 9u + 256u);
 }

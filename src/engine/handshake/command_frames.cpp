@@ -10,11 +10,11 @@
 
 namespace zlink::engine {
 
-void append_command_frame(std::vector<std::byte>& out, std::span<const std::byte> body,
-                          frame_codec& codec)
+void append_frame(std::vector<std::byte>& out, std::uint8_t flags, std::span<const std::byte> body,
+                  frame_codec& codec)
 {
     std::byte head[frame_codec::max_head_bytes];
-    append_bytes(out, std::span(head, codec.encode_head(head, zmtp3::flag_command, body.size())));
+    append_bytes(out, std::span(head, codec.encode_head(head, flags, body.size())));
     append_bytes(out, body);
     codec.encode_body(std::span(out).last(body.size()));
 }
@@ -35,11 +35,8 @@ handshake_error read_error_command(std::span<const std::byte> data, std::string&
 std::size_t command_reader::feed(std::span<const std::byte> bytes)
 {
     std::size_t taken = 0;
-    while (taken < bytes.size() && !complete_ && !too_large() && !no_frame_) {
+    while (taken < bytes.size() && !complete_ && !too_large() && !no_frame_)
         taken += feed_frame(bytes.subspan(taken));
-        if (complete_ && head_.is_control)
-            next();
-    }
     return taken;
 }
 
@@ -54,26 +51,44 @@ std::size_t command_reader::feed_frame(std::span<const std::byte> bytes)
     }
     if (!head_known() || no_frame_ || too_large())
         return taken;
-    const auto missing = static_cast<std::size_t>(head_.body_bytes) - body_.size();
+    const auto missing =
+        static_cast<std::size_t>(head_.body_bytes) - (body_.size() - body_of_earlier_frames_);
     const auto piece = bytes.subspan(taken, std::min(missing, bytes.size() - taken));
     append_bytes(body_, piece);
-    if (body_.size() == head_.body_bytes) {
-        codec_->decode_body(body_);
-        complete_ = true;
+    if (piece.size() == missing) {
+        codec_->decode_body(std::span(body_).subspan(body_of_earlier_frames_));
+        if (head_.continues) {
+            body_of_earlier_frames_ = body_.size();
+            next_frame();
+        } else {
+            complete_ = true;
+        }
     }
     return taken + piece.size();
 }
 
 bool command_reader::complete() const noexcept
 {
-    return complete_;
+    return complete_ && !head_.is_control;
 }
 
-void command_reader::next() noexcept
+void command_reader::next_frame() noexcept
 {
     raw_head_bytes_ = 0;
     head_ = {};
     complete_ = false;
+}
+
+void command_reader::next_after_control() noexcept
+{
+    body_.resize(body_of_earlier_frames_);
+    next_frame();
+}
+
+void command_reader::next() noexcept
+{
+    next_frame();
+    body_of_earlier_frames_ = 0;
     base::wipe(body_.data(), body_.size()); // there may be a password in it
     base::give_back(body_);
 }

@@ -17,9 +17,9 @@
 /// Errors: values; only memory exhaustion throws (std::bad_alloc).
 namespace zlink::engine {
 
-/// Appends a frame around a finished command body.
-void append_command_frame(std::vector<std::byte>& out, std::span<const std::byte> body,
-                          frame_codec& codec);
+/// Appends a frame around a finished body; flags as in ZMTP 3.
+void append_frame(std::vector<std::byte>& out, std::uint8_t flags, std::span<const std::byte> body,
+                  frame_codec& codec);
 
 /// Reads the data of an ERROR command into `reason` (at most 255 bytes; bytes after the reason are
 /// ignored). Returns `refused_by_peer`, or `malformed_error_command` with `reason` unchanged.
@@ -30,7 +30,7 @@ handshake_error read_error_command(std::span<const std::byte> data, std::string&
 /// Holds at most one frame header and the part of one body that was received so far, and never
 /// more than the size limit: a frame that announces more is reported before any of it is kept.
 /// The COMMAND bit and reserved bits are not looked at: peers are known to send handshake commands
-/// in plain frames. Control frames of the codec's own are read over.
+/// in plain frames.
 class command_reader {
 public:
     /// Frames with bodies above `max_body_bytes` are refused.
@@ -39,19 +39,33 @@ public:
     {}
 
     /// Takes bytes up to the end of the current frame; returns how many. Takes nothing once
-    /// `complete()`, `too_large()` or `no_frame()`.
+    /// `complete()`, `control_complete()`, `too_large()` or `no_frame()`.
     std::size_t feed(std::span<const std::byte> bytes);
 
     /// Whether `body()` is a whole command body.
     bool complete() const noexcept;
 
     /// Whether the current frame announced a body above the limit. Final.
-    bool too_large() const noexcept { return head_.body_bytes > max_body_bytes_; }
+    bool too_large() const noexcept
+    {
+        return head_.body_bytes > max_body_bytes_ - body_of_earlier_frames_;
+    }
     /// Whether what was received can become no frame. Final.
     bool no_frame() const noexcept { return no_frame_; }
 
     /// The body of the complete frame; valid until `next()`.
     std::span<const std::byte> body() const noexcept { return body_; }
+
+    /// Whether there is a control frame of the codec's own, perhaps in the middle of a command that
+    /// comes in several frames.
+    bool control_complete() const noexcept { return complete_ && head_.is_control; }
+    /// The body of the control frame; valid until `next_after_control()`.
+    std::span<const std::byte> control_body() const noexcept
+    {
+        return std::span(body_).subspan(body_of_earlier_frames_);
+    }
+    /// Goes on behind the control frame.
+    void next_after_control() noexcept;
 
     /// Starts over for the next frame. Gives the memory of this one back: the reader may live as
     /// long as its connection, but a handshake has few frames.
@@ -63,6 +77,7 @@ public:
 private:
     bool head_known() const noexcept { return head_.head_bytes != 0; }
     std::size_t feed_frame(std::span<const std::byte> bytes);
+    void next_frame() noexcept;
 
     std::size_t max_body_bytes_;
     std::shared_ptr<frame_codec> codec_;
@@ -72,6 +87,7 @@ private:
     bool no_frame_ = false;
     bool complete_ = false;
     std::vector<std::byte> body_;
+    std::size_t body_of_earlier_frames_ = 0; ///< of a body that comes in several
 };
 
 } // namespace zlink::engine

@@ -6,6 +6,7 @@
 
 #include "base/memory/secret.hpp"
 #include "engine/bytes.hpp"
+#include "engine/codec/zmtp3.hpp"
 #include "engine/handshake/mechanisms/null.hpp"
 
 namespace zlink::engine {
@@ -14,19 +15,34 @@ handshake::handshake(local_peer local)
     : handshake(std::move(local), std::make_unique<null_mechanism>())
 {}
 
-handshake::handshake(local_peer local, std::unique_ptr<mechanism> security,
-                     std::shared_ptr<frame_codec> codec)
+handshake::handshake(local_peer local, std::unique_ptr<mechanism> security)
     : state_{std::move(local), {}, {}},
       mechanism_(std::move(security)),
-      codec_(std::move(codec)),
       greeting_(mechanism_->name(), mechanism_->as_server(), state_.local.routing_id.size(),
                 state_.local.socket_type),
-      reader_(max_handshake_command_bytes, codec_ ? codec_ : zmtp3_codec())
+      reader_(max_handshake_command_bytes, zmtp3_codec())
 {}
+
+void handshake::frame_by(framing how)
+{
+    framing_ = std::move(how);
+    if (framing_.codec)
+        reader_ = command_reader(max_handshake_command_bytes, framing_.codec);
+}
 
 void handshake::start()
 {
-    greeting_.start(output_);
+    if (greets())
+        return greeting_.start(output_);
+    // Peers of 3.0 are told of subscriptions by messages. Those that greet nobody understand these
+    // everywhere, but 4.3.5 does not understand the command of 3.1 inside the frames of CURVE.
+    state_.remote.major = 3;
+    state_.remote.minor = 0;
+    if (has_mechanism())
+        return send_commands();
+    if (state_.local.must_authenticate)
+        return fail(handshake_error::unsupported_version);
+    append_frame(output_, 0, as_bytes(state_.local.routing_id), codec());
 }
 
 std::size_t handshake::feed(std::span<const std::byte> bytes)
@@ -34,9 +50,9 @@ std::size_t handshake::feed(std::span<const std::byte> bytes)
     std::size_t taken = 0;
     while (taken < bytes.size() && !done() && !failed() && !is_waiting()) {
         const auto rest = bytes.subspan(taken);
-        taken += !greeting_.done() ? feed_greeting(rest)
-                 : identities_     ? feed_identity(rest)
-                                   : feed_command(rest);
+        taken += greets() && !greeting_.done() ? feed_greeting(rest)
+                 : identities_                 ? feed_identity(rest)
+                                               : feed_command(rest);
     }
     return taken;
 }
@@ -51,8 +67,10 @@ void handshake::consume_output(std::size_t bytes) noexcept
 
 bool handshake::done() const noexcept
 {
-    if (failed() || !greeting_.done())
+    if (failed() || (greets() && !greeting_.done()))
         return false;
+    if (!has_mechanism())
+        return knows_routing_id_;
     return identities_ ? identities_->complete() : mechanism_->status() == mechanism_status::ready;
 }
 
@@ -125,15 +143,44 @@ std::size_t handshake::feed_command(std::span<const std::byte> bytes)
 {
     const auto taken = reader_.feed(bytes);
     if (reader_.too_large() || reader_.no_frame()) {
+        codec().encode_farewell(output_,
+                                reader_.no_frame() ? farewell::no_frame : farewell::too_large);
         fail(handshake_error::command_too_large);
+    } else if (reader_.control_complete()) {
+        if (answer_control())
+            reader_.next_after_control();
     } else if (reader_.complete()) {
-        process_command();
+        process_frame();
     }
     return taken;
 }
 
-void handshake::process_command()
+// False if that was the end.
+bool handshake::answer_control()
 {
+    const traffic_command control = codec().decode_control(reader_.control_body());
+    if (control.kind == traffic_command_kind::ping)
+        codec().encode_control(output_, {traffic_command_kind::pong, control.argument});
+    if (control.kind != traffic_command_kind::close)
+        return true;
+    codec().encode_farewell(output_, farewell::closed);
+    fail(handshake_error::closed_by_peer);
+    return false;
+}
+
+void handshake::process_routing_id()
+{
+    if (reader_.body().size() > max_routing_id_bytes)
+        return fail(handshake_error::invalid_metadata);
+    state_.remote.routing_id = as_text(reader_.body());
+    knows_routing_id_ = true;
+    reader_.next();
+}
+
+void handshake::process_frame()
+{
+    if (!has_mechanism())
+        return process_routing_id();
     const auto error = mechanism_->process_command(state_, reader_.body());
     if (error != handshake_error::none) {
         fail(error);
@@ -147,7 +194,7 @@ void handshake::send_commands()
 {
     std::vector<std::byte> body;
     while (mechanism_->next_command(state_, body)) {
-        append_command_frame(output_, body, codec_ ? *codec_ : *zmtp3_codec());
+        append_frame(output_, zmtp3::flag_command, body, codec());
         base::wipe(body.data(), body.size()); // there may be a password in it
         body.clear();
     }

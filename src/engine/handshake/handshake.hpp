@@ -13,6 +13,7 @@
 
 #include "engine/commands/command.hpp"
 #include "engine/handshake/command_frames.hpp"
+#include "engine/handshake/framing.hpp"
 #include "engine/handshake/greeting.hpp"
 #include "engine/handshake/handshake_error.hpp"
 #include "engine/handshake/identity_exchange.hpp"
@@ -27,6 +28,7 @@ inline constexpr std::size_t max_handshake_command_bytes = 64 * 1024;
 
 /// The handshake of a connection, the last stage of its opening: greetings, then the commands of a
 /// security mechanism; with peers older than ZMTP 3.0, which have none, an exchange of routing ids.
+/// A transport may do without the greeting, see `introduction`.
 /// Such peers are refused with `unsupported_version` by any mechanism but NULL, and when they would
 /// have to be authenticated.
 ///
@@ -46,10 +48,8 @@ public:
     /// A handshake with the NULL mechanism.
     explicit handshake(local_peer local);
 
-    /// A handshake with any mechanism, which must not be null, and a codec of the connection's own,
-    /// for its commands and the traffic; null: as ZMTP says.
-    handshake(local_peer local, std::unique_ptr<mechanism> security,
-              std::shared_ptr<frame_codec> codec = nullptr);
+    /// A handshake with any mechanism, which must not be null.
+    handshake(local_peer local, std::unique_ptr<mechanism> security);
 
     /// How to ask for the peer's address (without a port); called once at most, if the peer has to
     /// be authenticated, and not after the end of the handshake. Before start().
@@ -58,7 +58,11 @@ public:
         state_.peer_address = std::move(address);
     }
 
-    /// Queues the first greeting bytes. Call once, before `feed()`.
+    /// The connection is framed in its own way, for its commands and the traffic. Before start().
+    /// One without a mechanism must not be asked for where peers have to be authenticated.
+    void frame_by(framing how);
+
+    /// Queues the first bytes. Call once, before `feed()`.
     void start() override;
 
     /// Takes bytes up to the end of the handshake and queues the answers; returns how many were
@@ -87,9 +91,12 @@ public:
     /// What the other side announced; complete once done.
     const remote_peer& remote() const noexcept { return state_.remote; }
 
-    const std::shared_ptr<frame_codec>& own_codec() const noexcept { return codec_; }
+    const std::shared_ptr<frame_codec>& own_codec() const noexcept { return framing_.codec; }
     /// What encrypts the traffic; null: nothing. Once done; each call makes one.
-    std::shared_ptr<frame_cipher> make_cipher() { return mechanism_->make_cipher(); }
+    std::shared_ptr<frame_cipher> make_cipher()
+    {
+        return has_mechanism() ? mechanism_->make_cipher() : nullptr;
+    }
 
     /// Received bytes currently kept because their command is not complete.
     std::size_t buffered_bytes() const noexcept
@@ -103,14 +110,26 @@ private:
     std::size_t feed_command(std::span<const std::byte> bytes);
     std::size_t feed_identity(std::span<const std::byte> bytes);
     void begin_legacy();
-    void process_command();
+    void process_frame();
+    void process_routing_id();
+    bool answer_control();
     void send_commands();
     bool is_waiting() const noexcept;
+    bool greets() const noexcept { return framing_.begins_with == introduction::greeting; }
+    bool has_mechanism() const noexcept
+    {
+        return framing_.begins_with != introduction::routing_ids;
+    }
+    frame_codec& codec() const noexcept
+    {
+        return framing_.codec ? *framing_.codec : *zmtp3_codec();
+    }
     void fail(handshake_error error);
 
     negotiation state_;
     std::unique_ptr<mechanism> mechanism_;
-    std::shared_ptr<frame_codec> codec_; ///< of the connection's own, or null
+    framing framing_;
+    bool knows_routing_id_ = false; ///< of a peer that has nothing else to say
     greeting greeting_;
     command_reader reader_;
     std::optional<identity_exchange> identities_; ///< of a peer older than ZMTP 3.0

@@ -19,6 +19,10 @@ failure_event event_of(handshake_error error, std::string_view peer_reason) noex
         const std::uint32_t code = status_code(peer_reason);
         return code ? failure_event{failure_event::kind::denied, code} : failure_event{};
     }
+    case handshake_error::closed_by_peer:
+        return {no_detail, EPIPE};
+    case handshake_error::no_upgrade:
+        return {protocol, 0x30000000};
     case handshake_error::no_random_bytes:
         return {no_detail, EIO};
     case handshake_error::unexpected_command:
@@ -78,6 +82,7 @@ bool is_temporary(handshake_error error) noexcept
     case handshake_error::not_authentic: // on the way, or by a key that is going to be put right
     case handshake_error::malformed_message:
     case handshake_error::no_random_bytes:
+    case handshake_error::closed_by_peer:
     case handshake_error::denied_for_now:
     case handshake_error::no_authenticator:
     case handshake_error::malformed_reply:

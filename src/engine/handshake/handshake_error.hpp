@@ -29,6 +29,8 @@ enum class handshake_error : std::uint8_t {
     incompatible_socket_type, ///< The peer's Socket-Type may not talk to ours.
     command_too_large,        ///< A handshake frame above the size limit.
     refused_by_peer,          ///< The peer sent ERROR; see `handshake::peer_reason()`.
+    closed_by_peer,           ///< The peer has said that it ends the connection.
+    no_upgrade,               ///< The peer does not do what its transport begins with.
     no_random_bytes,          ///< The system gives none.
 
     // What became of the question whether the peer is admitted (RFC 27).

@@ -70,7 +70,7 @@ local_peer local(int socket_type)
 std::string command_frame(std::string_view body)
 {
     std::vector<std::byte> frame;
-    append_command_frame(frame, hex(body), *zmtp3_codec());
+    append_frame(frame, zmtp3::flag_command, hex(body), *zmtp3_codec());
     return to_hex(frame);
 }
 
