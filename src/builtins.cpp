@@ -6,6 +6,7 @@
 #endif
 #include "engine/handshake/mechanisms/null.hpp"
 #include "engine/handshake/mechanisms/plain.hpp"
+#include "engine/handshake/zws.hpp"
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"
@@ -13,6 +14,7 @@
 #include "transport/tls/tls.hpp"
 #endif
 #include "transport/udp/udp.hpp"
+#include "transport/websocket/websocket.hpp"
 
 #include <array>
 #include <memory>
@@ -24,6 +26,10 @@ namespace {
 constexpr std::array transports
 {
     core::transport_row{&transport::tcp}, core::transport_row{&transport::ipc},
+        core::transport_row{.scheme = &transport::ws,
+                            .frame = engine::zws_framing,
+                            .protocols = engine::zws_protocols,
+                            .carries_plain_bytes = false},
 #if ZLINK_HAS_TLS
         core::transport_row{&transport::tls}, core::transport_row{&transport::tls_tcp},
 #endif

@@ -14,7 +14,7 @@ struct capability {
 };
 
 // Transports every build has (tcp, inproc) are no capabilities; programs expect 0 for their names.
-constexpr std::array<capability, 12> capabilities{{
+constexpr std::array<capability, 13> capabilities{{
     {"ipc", true},
     {"pgm", false},
     {"tipc", false},
@@ -25,7 +25,8 @@ constexpr std::array<capability, 12> capabilities{{
     {"draft", true},
     {"tls", ZLINK_HAS_TLS},
     {"TLS", ZLINK_HAS_TLS},
-    {"WS", false},
+    {"ws", true},
+    {"WS", true}, // as 4.3.5 writes it
     {"WSS", false},
 }};
 

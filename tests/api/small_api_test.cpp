@@ -86,9 +86,15 @@ TEST(capabilities, ipc_is_there)
     EXPECT_EQ(zmq_has("ipc"), 1);
 }
 
+TEST(capabilities_own, websockets_are_there_in_both_spellings)
+{
+    EXPECT_EQ(zmq_has("WS"), 1);
+    EXPECT_EQ(zmq_has("ws"), 1);
+}
+
 TEST(capabilities, unknown_names_are_not)
 {
-    for (const auto* name : {"", "tcp", "inproc", "ws", "IPC", "ipc ", "nonsense"}) {
+    for (const auto* name : {"", "tcp", "inproc", "Ws", "IPC", "ipc ", "nonsense"}) {
         EXPECT_EQ(zmq_has(name), 0) << name;
     }
 }

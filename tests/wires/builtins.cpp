@@ -9,6 +9,7 @@
 #include "engine/curve/cipher.hpp"
 #endif
 #include "engine/handshake/mechanisms/null.hpp"
+#include "engine/handshake/zws.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "sockets/patterns.hpp"
 #include "transport/ipc/ipc.hpp"
@@ -19,6 +20,7 @@
 #include "transport/tls/endpoints.hpp"
 #endif
 #include "transport/udp/udp.hpp"
+#include "transport/websocket/websocket.hpp"
 
 #include <algorithm>
 #include <array>
@@ -181,6 +183,35 @@ constexpr auto frame = ZLINK_TOY_CODEC ? frame_by_toy_codec : nullptr;
 const std::array transports{
     core::transport_row{&with_tls<transport::tcp>("tcp", false), frame},
     core::transport_row{&with_tls<transport::ipc>("ipc", true), frame},
+};
+#elif ZLINK_WEBSOCKET
+// What tests bind as tcp is a WebSocket, and its endpoint says so.
+const transport::scheme disguised{
+    "tcp",
+    [](std::string_view address, std::shared_ptr<const transport::options> settings,
+       transport::error_code& error) {
+        return transport::ws.parse_connect(address, std::move(settings), error);
+    },
+    [](std::string_view address, std::shared_ptr<const transport::options> settings,
+       transport::error_code& error) {
+        return transport::ws.parse_bind(address, std::move(settings), error);
+    },
+    [](std::string_view address, const transport::options& settings) {
+        return transport::ws.canonical(address, settings);
+    }};
+
+constexpr core::transport_row websocket_row(const transport::scheme& scheme)
+{
+    return {.scheme = &scheme,
+            .frame = engine::zws_framing,
+            .protocols = engine::zws_protocols,
+            .carries_plain_bytes = false};
+}
+
+constexpr std::array transports{
+    websocket_row(disguised),
+    websocket_row(transport::ws),
+    core::transport_row{&transport::ipc, frame},
 };
 #else
 constexpr std::array transports{
