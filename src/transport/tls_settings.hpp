@@ -29,7 +29,7 @@ class shared_tls_settings {
 public:
     const tls_settings& operator*() const noexcept
     {
-        static const tls_settings defaults;
+        static const tls_settings& defaults = *new tls_settings; // for threads that outlive main()
         return settings_ ? *settings_ : defaults;
     }
     const tls_settings* operator->() const noexcept { return &**this; }

@@ -131,6 +131,7 @@ std::unique_ptr<engine::mechanism> make_mechanism(const core::socket_options&,
 std::shared_ptr<transport::tls_parts::context_source>
 make_contexts(transport::tls_parts::side which, transport::error_code& error)
 {
+    // OpenSSL is used before the library does, as by an application: it cleans up at exit then.
     static const test::certificate authority = test::certificate::authority();
     static const test::certificate own = authority.sign();
     transport::tls_settings settings;
@@ -149,7 +150,9 @@ std::shared_ptr<transport::connect_endpoint>
 connect_over_tls(std::string_view address, std::shared_ptr<const transport::options> settings,
                  transport::error_code& error)
 {
-    static const auto contexts = make_contexts(transport::tls_parts::side::client, error);
+    // Never destroyed: threads may outlive the end of main().
+    static const auto& contexts =
+        *new auto(make_contexts(transport::tls_parts::side::client, error));
     auto made = below.parse_connect(address, std::move(settings), error);
     return error ? nullptr : transport::tls_parts::over(std::move(made), contexts);
 }
@@ -159,7 +162,8 @@ std::shared_ptr<transport::bind_endpoint>
 bind_over_tls(std::string_view address, std::shared_ptr<const transport::options> settings,
               transport::error_code& error)
 {
-    static const auto contexts = make_contexts(transport::tls_parts::side::server, error);
+    static const auto& contexts =
+        *new auto(make_contexts(transport::tls_parts::side::server, error));
     auto made = below.parse_bind(address, std::move(settings), error);
     return error ? nullptr : transport::tls_parts::over(std::move(made), contexts);
 }

@@ -4,11 +4,14 @@
 #include "transport/tls/openssl.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <openssl/sslerr.h>
 #include <openssl/x509_vfy.h>
+#include <unordered_set>
 #include <utility>
 
 namespace zlink::transport::tls_parts {
@@ -72,7 +75,36 @@ bool is_in_error(const SSL* ssl) noexcept
     return std::strcmp(SSL_state_string(ssl), "SSLERR") == 0;
 }
 
+/// The connections there are. Never destroyed: threads may outlive the end of main().
+struct live_connections {
+    std::mutex mutex;
+    std::unordered_set<connection*> all; ///< with the mutex
+    std::atomic<bool> over{false};
+};
+
+live_connections& live()
+{
+    static live_connections& made = *new live_connections;
+    return made;
+}
+
+// Runs before OpenSSL's own function, which, if there is one, was registered before. Afterwards no
+// thread is inside of OpenSSL, and none goes there.
+void end_all() noexcept
+{
+    live_connections& those = live();
+    const std::lock_guard lock(those.mutex);
+    those.over = true;
+    for (connection* const each : those.all)
+        each->lock().unlock();
+}
+
 } // namespace
+
+bool is_over() noexcept
+{
+    return live().over.load(std::memory_order_acquire);
+}
 
 struct bio_functions {
     static connection& of(BIO* bio) noexcept
@@ -137,17 +169,32 @@ connection::connection(std::shared_ptr<context> shared) : shared_(std::move(shar
     BIO_set_data(bio, this);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_, bio, bio);
+    [[maybe_unused]] static const bool registered = std::atexit(end_all) == 0;
+    try {
+        live_connections& those = live();
+        const std::lock_guard lock(those.mutex);
+        those.all.insert(this);
+    } catch (...) {
+        SSL_free(ssl_);
+        throw;
+    }
 }
 
 connection::~connection()
 {
-    SSL_free(ssl_);
+    live_connections& those = live();
+    const std::lock_guard lock(those.mutex);
+    those.all.erase(this);
+    if (!those.over)
+        SSL_free(ssl_);
 }
 
 // --- the handshake
 
 connection::progress connection::shake_hands()
 {
+    if (is_over())
+        return progress::running;
     const own_errors ours;
     starved_ = false;
     if (SSL_do_handshake(ssl_) == 1) {
@@ -235,11 +282,13 @@ int connection::read_for_ssl(char* out, std::size_t bytes) noexcept
 
 bool connection::has_input() const noexcept
 {
-    return !starved_ && (taken_ != input_.size() || SSL_has_pending(ssl_) == 1);
+    return !starved_ && !is_over() && (taken_ != input_.size() || SSL_has_pending(ssl_) == 1);
 }
 
 io_result connection::read_some(const iovec* buffers, int count) noexcept
 {
+    if (is_over())
+        return {.error = EAGAIN};
     const own_errors ours;
     drained_ = starved_ = false;
     std::size_t all = 0;
@@ -270,6 +319,8 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
 
 std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
 {
+    if (is_over())
+        return 0;
     const own_errors ours;
     std::size_t all = 0;
     try {
@@ -315,6 +366,8 @@ bool connection::write_record(std::span<const std::byte> plain) noexcept
 
 void connection::end_output() noexcept
 {
+    if (is_over())
+        return;
     const own_errors ours;
     if (SSL_is_init_finished(ssl_))
         SSL_shutdown(ssl_);

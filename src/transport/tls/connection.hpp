@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <sys/uio.h>
@@ -17,7 +18,7 @@ namespace zlink::transport::tls_parts {
 /// TLS between two buffers, or over a stream: one connection of OpenSSL. What it writes is kept
 /// until it is taken; what it reads is what it was fed and then, if there is one, of the stream.
 ///
-/// Thread safety: one thread at a time.
+/// Thread safety: one thread at a time, which has the lock().
 class connection {
 public:
     /// Throws std::bad_alloc.
@@ -25,6 +26,8 @@ public:
     ~connection();
     connection(const connection&) = delete;
     connection& operator=(const connection&) = delete;
+
+    std::unique_lock<std::mutex> lock() noexcept { return std::unique_lock(mutex_); }
 
     // --- the handshake
     enum class progress : unsigned char { running, done, failed };
@@ -58,6 +61,7 @@ private:
     void fail() noexcept;
     bool write_record(std::span<const std::byte> plain) noexcept;
 
+    std::mutex mutex_;
     const std::shared_ptr<context> shared_;
     ssl_st* ssl_ = nullptr;
     stream* below_ = nullptr;

@@ -15,7 +15,8 @@
 
 namespace zlink::transport::tls_parts {
 
-// As threads may still be writing while the process exits, OpenSSL is not to clean up then.
+// As threads may still be writing while the process exits, OpenSSL is not to clean up then. If an
+// application has made it do so, see connection.cpp.
 OSSL_LIB_CTX* library_context() noexcept
 {
     static OSSL_LIB_CTX* const library = [] {
@@ -175,6 +176,8 @@ std::shared_ptr<context> context::make(side which, const tls_settings& settings,
 
 context::~context()
 {
+    if (is_over())
+        return;
     SSL_SESSION_free(session_);
     SSL_CTX_free(context_);
 }

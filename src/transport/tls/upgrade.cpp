@@ -6,7 +6,6 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <cerrno>
-#include <mutex>
 #include <utility>
 
 namespace zlink::transport::tls_parts {
@@ -25,7 +24,7 @@ public:
 
     io_result read_some(const iovec* buffers, int count) noexcept override
     {
-        const std::lock_guard lock(mutex_);
+        const auto lock = tls_->lock();
         const io_result got = tls_->read_some(buffers, count);
         if (got.bytes == 0 && !tls_->output().empty())
             pass_on(); // an alert or a new key; what does not fit goes with what is written next
@@ -34,12 +33,12 @@ public:
 
     io_result write_some(const iovec* buffers, int count) noexcept override
     {
-        const std::lock_guard lock(mutex_);
+        const auto lock = tls_->lock();
         if (const io_result passed = pass_on(); passed.error != 0)
             return passed;
         const std::ptrdiff_t taken = tls_->encrypt(buffers, count);
-        if (taken < 0)
-            return {.error = EPIPE};
+        if (taken <= 0) // nothing: the process ends
+            return {.error = taken < 0 ? EPIPE : EAGAIN};
         const io_result passed = pass_on();
         if (passed.failed())
             return passed;
@@ -48,7 +47,7 @@ public:
 
     io_result flush() noexcept override
     {
-        const std::lock_guard lock(mutex_);
+        const auto lock = tls_->lock();
         return pass_on();
     }
 
@@ -68,7 +67,7 @@ public:
     void shutdown() noexcept override
     {
         {
-            const std::lock_guard lock(mutex_);
+            const auto lock = tls_->lock();
             tls_->end_output();
             pass_on();
         }
@@ -77,7 +76,7 @@ public:
 
     std::size_t undelivered_bytes() const noexcept override
     {
-        const std::lock_guard lock(mutex_);
+        const auto lock = tls_->lock();
         return tls_->output().size() + below_->undelivered_bytes();
     }
 
@@ -93,7 +92,7 @@ public:
 private:
     bool has_input() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const auto lock = tls_->lock();
         return tls_->has_input();
     }
 
@@ -114,9 +113,8 @@ private:
     }
 
     const std::unique_ptr<stream> below_;
-    const std::unique_ptr<connection> tls_; ///< with the mutex
+    const std::unique_ptr<connection> tls_;
     boost::asio::io_context& io_;
-    mutable std::mutex mutex_;
 };
 
 class tls_upgrade final : public upgrade {
@@ -154,6 +152,7 @@ public:
 private:
     void advance()
     {
+        const auto lock = tls_->lock();
         if (progress_ == connection::progress::running)
             progress_ = tls_->shake_hands();
     }
