@@ -230,8 +230,8 @@ ZMQ_EXPORT const char* zmq_strerror(int errnum);
 
 /**
  * Tells whether the library was built with an optional capability: "ipc", "pgm", "tipc", "norm",
- * "curve", "gssapi", "vmci", "draft", "WS" or "WSS". Returns 1 if so, otherwise 0, also for NULL
- * and names it does not know. Case matters. Thread-safe.
+ * "curve", "gssapi", "vmci", "draft", "tls", "ws" or "wss", the last three also in capitals.
+ * Returns 1 if so, otherwise 0, also for NULL and names it does not know. Thread-safe.
  */
 ZMQ_EXPORT int zmq_has(const char* capability);
 

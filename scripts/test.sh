@@ -6,7 +6,7 @@
 #   scripts/test.sh [--quick] [--lane plain|nosodium|interop|compat|asan|tsan]... [--werror]
 #
 # plain     all tests, Release, in build/
-# nosodium  a library without CURVE, and the tests that see the difference, in build-nosodium/
+# nosodium  a library without CURVE, tls and wss, and the tests that see the difference, in build-nosodium/
 # interop   against the genuine library, with the library of the plain lane
 # compat    the tests of pyzmq, and peers in Java, Go and Rust, with the library of the plain lane
 # asan      all tests with address and undefined-behaviour sanitizers, in build-asan/
@@ -93,7 +93,7 @@ lane_nosodium() {
         behaviour_damaged_handshakes_test)
     step "nosodium: building in build-nosodium/"
     configure "$directory" "${all_lanes[@]}" -DCMAKE_BUILD_TYPE=Release \
-        -DZLINK_CURVE=OFF -DZLINK_BENCH=OFF -DZLINK_EXAMPLES=OFF &&
+        -DZLINK_CURVE=OFF -DZLINK_TLS=OFF -DZLINK_BENCH=OFF -DZLINK_EXAMPLES=OFF &&
         build "$directory" libzmq "${programs[@]}" || return 1
     step "nosodium: tests"
     run_logged nosodium-library check_no_sodium "$directory/libzmq.so.5" || return 1

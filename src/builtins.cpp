@@ -15,6 +15,9 @@
 #endif
 #include "transport/udp/udp.hpp"
 #include "transport/websocket/websocket.hpp"
+#if ZLINK_HAS_TLS
+#include "transport/wss/wss.hpp"
+#endif
 
 #include <array>
 #include <memory>
@@ -32,6 +35,10 @@ constexpr std::array transports
                             .carries_plain_bytes = false},
 #if ZLINK_HAS_TLS
         core::transport_row{&transport::tls}, core::transport_row{&transport::tls_tcp},
+        core::transport_row{.scheme = &transport::wss,
+                            .frame = engine::zws_framing,
+                            .protocols = engine::zws_protocols,
+                            .carries_plain_bytes = false},
 #endif
 };
 

@@ -14,7 +14,7 @@ struct capability {
 };
 
 // Transports every build has (tcp, inproc) are no capabilities; programs expect 0 for their names.
-constexpr std::array<capability, 13> capabilities{{
+constexpr std::array<capability, 14> capabilities{{
     {"ipc", true},
     {"pgm", false},
     {"tipc", false},
@@ -27,7 +27,8 @@ constexpr std::array<capability, 13> capabilities{{
     {"TLS", ZLINK_HAS_TLS},
     {"ws", true},
     {"WS", true}, // as 4.3.5 writes it
-    {"WSS", false},
+    {"wss", ZLINK_HAS_TLS},
+    {"WSS", ZLINK_HAS_TLS},
 }};
 
 } // namespace

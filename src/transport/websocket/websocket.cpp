@@ -126,9 +126,8 @@ parse_connect(std::string_view text, std::shared_ptr<const options> settings, er
     auto below = tcp_parts::parse_connect(address->tcp, std::move(settings), ws_kind(), error);
     if (error)
         return nullptr;
-    return std::make_shared<ws_connect>(std::move(below),
-                                        websocket::host_field(address->tcp, default_port),
-                                        std::move(address->path));
+    return websocket::over(std::move(below), websocket::host_field(address->tcp, default_port),
+                           std::move(address->path));
 }
 
 std::shared_ptr<bind_endpoint>
@@ -142,7 +141,7 @@ parse_bind(std::string_view text, std::shared_ptr<const options> settings, error
     auto below = tcp_parts::parse_bind(address->tcp, std::move(settings), ws_kind(), error);
     if (error)
         return nullptr;
-    return std::make_shared<ws_bind>(std::move(below), std::move(address->path));
+    return websocket::over(std::move(below), std::move(address->path));
 }
 
 std::string canonical(std::string_view text, const options& settings)
@@ -155,6 +154,18 @@ std::string canonical(std::string_view text, const options& settings)
 }
 
 } // namespace
+
+std::shared_ptr<connect_endpoint> websocket::over(std::shared_ptr<connect_endpoint> below,
+                                                  std::string host, std::string path)
+{
+    return std::make_shared<ws_connect>(std::move(below), std::move(host), std::move(path));
+}
+
+std::shared_ptr<bind_endpoint> websocket::over(std::shared_ptr<bind_endpoint> below,
+                                               std::string path)
+{
+    return std::make_shared<ws_bind>(std::move(below), std::move(path));
+}
 
 const scheme ws{"ws", parse_connect, parse_bind, canonical};
 
