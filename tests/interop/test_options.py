@@ -13,7 +13,8 @@ TYPES = ["PAIR", "PUB", "SUB", "REQ", "REP", "DEALER", "ROUTER", "PULL", "PUSH",
          "STREAM"]
 
 # The wheel is a build without drafts and does not know these.
-DRAFTS = {97: "ROUTER_NOTIFY", 101: "IN_BATCH_SIZE", 102: "OUT_BATCH_SIZE", 110: "HELLO_MSG",
+DRAFTS = {97: "ROUTER_NOTIFY", 101: "IN_BATCH_SIZE", 102: "OUT_BATCH_SIZE", 103: "WSS_KEY_PEM",
+          104: "WSS_CERT_PEM", 105: "WSS_TRUST_PEM", 106: "WSS_HOSTNAME", 107: "WSS_TRUST_SYSTEM", 110: "HELLO_MSG",
           111: "DISCONNECT_MSG", 112: "PRIORITY", 113: "BUSY_POLL", 114: "HICCUP_MSG"}
 DRAFTS_OF_XSUB = {115: "XSUB_VERBOSE_UNSUBSCRIBE"}
 # Defects of the genuine library: single questions with another answer.
