@@ -384,6 +384,13 @@ const socket_kind& kind() noexcept
     return transport::kind;
 }
 
+std::string with_scheme(std::string_view name, const std::string& tcp_endpoint)
+{
+    return tcp_endpoint.empty()
+               ? tcp_endpoint
+               : std::string(name).append(tcp_endpoint, transport::tcp.name.size());
+}
+
 } // namespace tcp_parts
 
 const scheme tcp{"tcp", parse_connect, parse_bind, canonical};

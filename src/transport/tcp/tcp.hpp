@@ -6,6 +6,7 @@
 #include "transport/socket_stream.hpp"
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 namespace zlink::transport {
@@ -17,9 +18,23 @@ extern const scheme tcp;
 /// What transports over TCP are made of.
 namespace tcp_parts {
 
-/// The kind of TCP's sockets. A transport above has a copy of its own, with another endpoint_text,
-/// which must last as long as what is made with it.
+/// The kind of TCP's sockets.
 const socket_kind& kind() noexcept;
+/// An endpoint of TCP, perhaps empty, with the name of another scheme.
+std::string with_scheme(std::string_view name, const std::string& tcp_endpoint);
+/// The kind of a transport above, which shows endpoints with its own scheme.
+template <const scheme& above>
+const socket_kind& kind_for()
+{
+    static const socket_kind made = [] {
+        socket_kind own = kind();
+        own.endpoint_text = [](const sockaddr* address, socklen_t bytes) {
+            return with_scheme(above.name, kind().endpoint_text(address, bytes));
+        };
+        return own;
+    }();
+    return made;
+}
 /// As the functions of a `scheme`.
 std::shared_ptr<connect_endpoint> parse_connect(std::string_view address,
                                                 std::shared_ptr<const options> settings,

@@ -13,34 +13,10 @@ namespace {
 using tls_parts::context_source;
 using tls_parts::side;
 
-constexpr std::string_view tcp_prefix = "tcp://";
-constexpr std::string_view tls_prefix = "tls://";
-
-std::string as_tls(const std::string& tcp_endpoint)
-{
-    return tcp_endpoint.empty() ? tcp_endpoint
-                                : std::string(tls_prefix).append(tcp_endpoint, tcp_prefix.size());
-}
-
-std::string endpoint_text(const sockaddr* address, socklen_t bytes)
-{
-    return as_tls(tcp_parts::kind().endpoint_text(address, bytes));
-}
-
-const socket_kind& tls_kind()
-{
-    static const socket_kind kind = [] {
-        socket_kind own = tcp_parts::kind();
-        own.endpoint_text = endpoint_text;
-        return own;
-    }();
-    return kind;
-}
-
 std::shared_ptr<connect_endpoint>
 parse_connect(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
 {
-    auto below = tcp_parts::parse_connect(address, settings, tls_kind(), error);
+    auto below = tcp_parts::parse_connect(address, settings, tcp_parts::kind_for<tls>(), error);
     if (error)
         return nullptr;
     auto contexts =
@@ -51,7 +27,7 @@ parse_connect(std::string_view address, std::shared_ptr<const options> settings,
 std::shared_ptr<bind_endpoint>
 parse_bind(std::string_view address, std::shared_ptr<const options> settings, error_code& error)
 {
-    auto below = tcp_parts::parse_bind(address, settings, tls_kind(), error);
+    auto below = tcp_parts::parse_bind(address, settings, tcp_parts::kind_for<tls>(), error);
     if (error)
         return nullptr;
     auto contexts = context_source::make(side::server, *settings->tls, {}, error);
@@ -60,7 +36,7 @@ parse_bind(std::string_view address, std::shared_ptr<const options> settings, er
 
 std::string canonical(std::string_view address, const options& settings)
 {
-    return as_tls(tcp.canonical(address, settings));
+    return tcp_parts::with_scheme(tls.name, tcp.canonical(address, settings));
 }
 
 } // namespace

@@ -13,8 +13,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr std::string_view ws_prefix = "ws://";
-constexpr std::string_view tcp_prefix = "tcp://";
 constexpr std::string_view default_port = "80";
 
 error_code invalid()
@@ -22,28 +20,9 @@ error_code invalid()
     return {EINVAL, boost::system::system_category()};
 }
 
-std::string as_ws(const std::string& tcp_endpoint)
-{
-    return tcp_endpoint.empty() ? tcp_endpoint
-                                : std::string(ws_prefix).append(tcp_endpoint, tcp_prefix.size());
-}
-
 // Of the two ends of a connection only one has a path: the one that was bound, which is known by
 // its endpoint.
-std::string endpoint_text(const sockaddr* address, socklen_t bytes)
-{
-    return as_ws(tcp_parts::kind().endpoint_text(address, bytes));
-}
-
-const socket_kind& ws_kind()
-{
-    static const socket_kind kind = [] {
-        socket_kind own = tcp_parts::kind();
-        own.endpoint_text = endpoint_text;
-        return own;
-    }();
-    return kind;
-}
+constexpr auto& ws_kind = tcp_parts::kind_for<ws>;
 
 /// That of tcp, with the path in its endpoint.
 class ws_acceptor final : public acceptor {
@@ -149,7 +128,8 @@ std::string canonical(std::string_view text, const options& settings)
     const auto address = websocket::split(text);
     if (!address)
         return {};
-    const std::string endpoint = as_ws(tcp.canonical(address->tcp, settings));
+    const std::string endpoint =
+        tcp_parts::with_scheme(ws.name, tcp.canonical(address->tcp, settings));
     return endpoint.empty() ? endpoint : endpoint + address->path;
 }
 

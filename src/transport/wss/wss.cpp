@@ -16,30 +16,7 @@ namespace {
 using tls_parts::context_source;
 using tls_parts::side;
 
-constexpr std::string_view wss_prefix = "wss://";
-constexpr std::string_view tcp_prefix = "tcp://";
 constexpr std::string_view default_port = "443";
-
-std::string as_wss(const std::string& tcp_endpoint)
-{
-    return tcp_endpoint.empty() ? tcp_endpoint
-                                : std::string(wss_prefix).append(tcp_endpoint, tcp_prefix.size());
-}
-
-std::string endpoint_text(const sockaddr* address, socklen_t bytes)
-{
-    return as_wss(tcp_parts::kind().endpoint_text(address, bytes));
-}
-
-const socket_kind& wss_kind()
-{
-    static const socket_kind kind = [] {
-        socket_kind own = tcp_parts::kind();
-        own.endpoint_text = endpoint_text;
-        return own;
-    }();
-    return kind;
-}
 
 std::shared_ptr<connect_endpoint>
 parse_connect(std::string_view text, std::shared_ptr<const options> settings, error_code& error)
@@ -49,7 +26,8 @@ parse_connect(std::string_view text, std::shared_ptr<const options> settings, er
         error = {EINVAL, boost::system::system_category()};
         return nullptr;
     }
-    auto below = tcp_parts::parse_connect(address->tcp, settings, wss_kind(), error);
+    auto below =
+        tcp_parts::parse_connect(address->tcp, settings, tcp_parts::kind_for<wss>(), error);
     if (error)
         return nullptr;
     auto contexts = context_source::make(side::client, *settings->tls,
@@ -69,7 +47,7 @@ parse_bind(std::string_view text, std::shared_ptr<const options> settings, error
         error = {EINVAL, boost::system::system_category()};
         return nullptr;
     }
-    auto below = tcp_parts::parse_bind(address->tcp, settings, wss_kind(), error);
+    auto below = tcp_parts::parse_bind(address->tcp, settings, tcp_parts::kind_for<wss>(), error);
     if (error)
         return nullptr;
     auto contexts = context_source::make(side::server, *settings->tls, {}, error);
@@ -84,7 +62,8 @@ std::string canonical(std::string_view text, const options& settings)
     const auto address = websocket::split(text);
     if (!address)
         return {};
-    const std::string endpoint = as_wss(tcp.canonical(address->tcp, settings));
+    const std::string endpoint =
+        tcp_parts::with_scheme(wss.name, tcp.canonical(address->tcp, settings));
     return endpoint.empty() ? endpoint : endpoint + address->path;
 }
 
