@@ -32,13 +32,13 @@ constexpr std::array transports
         core::transport_row{.scheme = &transport::ws,
                             .frame = engine::zws_framing,
                             .protocols = engine::zws_protocols,
-                            .carries_plain_bytes = false},
+                            .frames_plain_bytes = true},
 #if ZLINK_HAS_TLS
         core::transport_row{&transport::tls}, core::transport_row{&transport::tls_tcp},
         core::transport_row{.scheme = &transport::wss,
                             .frame = engine::zws_framing,
                             .protocols = engine::zws_protocols,
-                            .carries_plain_bytes = false},
+                            .frames_plain_bytes = true},
 #endif
 };
 

@@ -61,7 +61,7 @@ public:
     /// is not connected to again then.
     virtual bool was_violated() const noexcept { return false; }
     /// The names of the protocols that may follow, the best first; before start(). For an upgrade
-    /// that has nothing to agree on they mean nothing.
+    /// that has nothing to agree on they mean nothing. None: no protocol is to follow.
     virtual void offer(std::vector<std::string>) {}
     /// Once done: the name that was agreed on; empty if the upgrade does not do that.
     virtual std::string_view protocol() const noexcept { return {}; }

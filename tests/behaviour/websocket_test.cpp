@@ -6,6 +6,7 @@
 #include "support/key_pair.hpp"
 #include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
+#include "support/websocket.hpp"
 #include "support/zmtp.hpp"
 
 #include <cerrno>
@@ -20,103 +21,6 @@ using namespace std::chrono_literals;
 using namespace std::string_literals;
 
 const std::string any_port = "ws://127.0.0.1:*";
-
-std::string tcp_of(const std::string& endpoint)
-{
-    const auto begin = endpoint.find("://") + 3;
-    return "tcp://" + endpoint.substr(begin, endpoint.find('/', begin) - begin);
-}
-
-std::string hex_of(std::string_view bytes)
-{
-    std::string text;
-    for (const char byte : bytes) {
-        text += "0123456789abcdef"[static_cast<unsigned char>(byte) >> 4];
-        text += "0123456789abcdef"[static_cast<unsigned char>(byte) & 15];
-    }
-    return text;
-}
-
-const std::string mask_key = "\x37\xfa\x21\x3d";
-
-std::string masked(std::string bytes, const std::string& key = mask_key)
-{
-    for (std::size_t i = 0; i < bytes.size(); ++i)
-        bytes[i] = static_cast<char>(bytes[i] ^ key[i % 4]);
-    return bytes;
-}
-
-/// A frame of a WebSocket with this first byte. A client has to mask it.
-std::string ws_frame(int first, const std::string& payload, bool is_masked)
-{
-    std::string bytes(1, static_cast<char>(first));
-    const int mask = is_masked ? 0x80 : 0;
-    const int length_bytes = payload.size() < 126 ? 0 : payload.size() < 65536 ? 2 : 8;
-    bytes += static_cast<char>(mask | (length_bytes == 0   ? static_cast<int>(payload.size())
-                                       : length_bytes == 2 ? 126
-                                                           : 127));
-    if (length_bytes != 0)
-        bytes += zmtp::big_endian(payload.size(), length_bytes);
-    return is_masked ? bytes + mask_key + masked(payload) : bytes + payload;
-}
-
-std::string from_client(const std::string& payload, int first = 0x82)
-{
-    return ws_frame(first, payload, true);
-}
-
-/// READY as a payload.
-std::string ready(const std::string& type)
-{
-    return "\2\5READY" + zmtp::property("Socket-Type", type);
-}
-
-std::string recv_head(const raw_peer& from)
-{
-    std::string head;
-    while (!head.ends_with("\r\n\r\n")) {
-        const std::string byte = from.recv_at_most(1);
-        if (byte.empty())
-            break;
-        head += byte;
-    }
-    return head;
-}
-
-std::string field_of(const std::string& head, const std::string& name)
-{
-    const auto at = head.find("\r\n" + name + ": ");
-    if (at == std::string::npos)
-        return "none";
-    const auto begin = at + name.size() + 4;
-    return head.substr(begin, head.find("\r\n", begin) - begin);
-}
-
-/// The payload of the next frame, unmasked if it was masked, behind its first byte.
-std::string recv_ws_frame(const raw_peer& from, bool is_masked = false)
-{
-    const std::string begin = from.recv(2);
-    EXPECT_EQ(is_masked, (begin[1] & 0x80) != 0);
-    std::size_t bytes = static_cast<unsigned char>(begin[1]) & 0x7f;
-    if (bytes >= 126) {
-        const std::string length = from.recv(bytes == 126 ? 2 : 8);
-        bytes = 0;
-        for (const char byte : length)
-            bytes = bytes << 8 | static_cast<unsigned char>(byte);
-    }
-    if (!is_masked)
-        return begin.substr(0, 1) + from.recv(bytes);
-    const std::string key = from.recv(4);
-    return begin.substr(0, 1) + masked(from.recv(bytes), key);
-}
-
-std::string request_of(const std::string& protocols, const std::string& path = "/")
-{
-    return "GET " + path +
-           " HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-           "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: " +
-           protocols + "\r\nSec-WebSocket-Version: 13\r\n\r\n";
-}
 
 /// A socket that is bound, and a client of it that speaks by hand.
 struct ws_link {
@@ -199,13 +103,6 @@ TEST_F(Websocket, a_port_is_bound_once_whatever_the_path)
     const std::string first = socket.bind_and_resolve(any_port + "/a");
     const std::string other = first.substr(0, first.size() - 1) + "b";
     EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(socket, other.c_str())));
-}
-
-TEST_F(Websocket, carries_no_plain_bytes)
-{
-    test_socket socket(context_, ZMQ_STREAM);
-    EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_bind(socket, any_port.c_str())));
-    EXPECT_TRUE(fails_with(ENOCOMPATPROTO, zmq_connect(socket, "ws://127.0.0.1:1/")));
 }
 
 // --- the opening, by hand

@@ -209,7 +209,7 @@ constexpr core::transport_row websocket_row(const transport::scheme& scheme)
     return {.scheme = &scheme,
             .frame = engine::zws_framing,
             .protocols = engine::zws_protocols,
-            .carries_plain_bytes = false};
+            .frames_plain_bytes = true};
 }
 
 constexpr std::array transports{

@@ -32,7 +32,9 @@ std::unique_ptr<engine::decoder> incoming::make_decoder(const engine::wire& how,
             to, static_cast<std::size_t>(options_->receive_batch_bytes));
     const socket_type_traits& type = *options_->traits;
     engine::message_rules rules(options_->max_message_bytes, type.keeps);
-    if (type.receives == message_form::reply)
+    if (options_->wire != wire_format::zmtp)
+        rules.leave_out_empty();
+    else if (type.receives == message_form::reply)
         rules.require_envelope();
     else if (type.receives == message_form::group)
         rules.require_group();

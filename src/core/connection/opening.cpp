@@ -281,7 +281,9 @@ void opening::end_broken(int error)
 void opening::end_succeeded()
 {
     if (!handshake_)
-        return end({.kind = end_kind::succeeded, .rest = pending_});
+        return end({.kind = end_kind::succeeded,
+                    .codec = frame_ ? frame_(protocol()).codec : nullptr,
+                    .rest = pending_});
     const auto output = handshake_->output();
     end({.kind = end_kind::succeeded,
          .remote = handshake_->remote(),

@@ -49,7 +49,8 @@ public:
     /// How the connection is framed, given the protocol that its upgrades have agreed on.
     using frame_function = std::function<engine::framing(std::string_view protocol)>;
 
-    /// `handshake` may be null: the peer speaks no ZMTP. `frame` null: as ZMTP says.
+    /// `handshake` may be null: the peer speaks no ZMTP. `frame` null: as ZMTP says, or as plain
+    /// bytes without a handshake.
     opening(boost::asio::io_context& io, std::unique_ptr<transport::stream>& stream,
             transport::upgrades upgrades, std::unique_ptr<engine::handshake> handshake,
             frame_function frame = nullptr);

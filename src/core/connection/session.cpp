@@ -52,6 +52,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::unique_ptr<transport::stream> accepted)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), true)
 {
+    frames_plain_bytes_ = transport.frames_plain_bytes;
     stream_ = std::move(accepted);
     prepare_opening(transport, address.make_upgrades());
 }
@@ -62,6 +63,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<transport::connect_endpoint> address)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), false)
 {
+    frames_plain_bytes_ = transport.frames_plain_bytes;
     if (std::string hop = address->first_hop(); !hop.empty())
         told_endpoint_ = std::move(hop);
     if (told_endpoint_.empty())
@@ -76,8 +78,10 @@ std::shared_ptr<pipe_end> session::make_pipe()
     channels_ = std::make_shared<channel_pair>();
     socket_end_ = make_pipe_end(channels_, true, link_->box);
     socket_end_->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
-    if (is_raw())
+    if (exchanges_plain_bytes())
         socket_end_->write_plain_bytes();
+    else if (is_raw())
+        socket_end_->write_chunks();
     socket_end_->set_limits(options_->send_hwm, options_->receive_hwm);
     socket_end_->set_other_end(shared_from_this());
     socket_end_->connected_side = dialer_ != nullptr;
@@ -205,7 +209,7 @@ void session::prepare_opening(const transport_row& transport, transport::upgrade
         handshake = std::make_unique<engine::handshake>(std::move(local), std::move(mechanism));
     }
     opening::frame_function frame;
-    if (transport.frame)
+    if (transport.frame && !exchanges_plain_bytes())
         frame = [make = transport.frame, connected = !was_accepted_](std::string_view protocol) {
             return make(protocol, connected);
         };
@@ -331,7 +335,7 @@ void session::begin_traffic(const opening::ending& how)
     if (notifies_connect(*options_))
         in_.incoming().tell({}); // not before it can know whom it comes from
     heartbeat_.begin();
-    if (options_->heartbeat.interval_ms != 0 && remote.major >= 3)
+    if (options_->heartbeat.interval_ms != 0 && (remote.major >= 3 || how.codec))
         heartbeat_.start(options_->heartbeat, shared_from_this());
     drain();
     if (!stream_)
@@ -351,9 +355,9 @@ void session::begin_traffic(const opening::ending& how)
 engine::wire session::make_wire(const opening::ending& how) const
 {
     engine::wire wire;
-    wire.is_plain_bytes = is_raw();
+    wire.is_plain_bytes = exchanges_plain_bytes();
     wire.cipher = how.cipher;
-    if (!is_raw())
+    if (!wire.is_plain_bytes)
         wire.codec = how.codec ? how.codec : engine::codec_for(how.remote.major);
     return wire;
 }
@@ -937,6 +941,8 @@ void session::finish()
     if (finished_)
         return;
     finished_ = true;
+    if (has_traffic())
+        out_->say_farewell(engine::farewell::done);
     in_.lease().stop();
     --thread_.load();
     if (dialer_)

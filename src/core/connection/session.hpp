@@ -172,7 +172,10 @@ private:
     /// Is there no connection to the peer yet, but one that may lead there?
     bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
     void begin_traffic(const opening::ending& how);
+    /// Does the peer speak no ZMTP?
     bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
+    /// Bytes without frames: those of the transport hold a chunk each.
+    bool exchanges_plain_bytes() const noexcept { return is_raw() && !frames_plain_bytes_; }
     bool feed(std::span<const std::byte> bytes);
     engine::wire make_wire(const opening::ending& how) const;
     void attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
@@ -237,6 +240,7 @@ private:
     // the connection
     std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
     const bool was_accepted_;
+    bool frames_plain_bytes_ = false; ///< as the transport's row says
     std::unique_ptr<transport::stream> stream_;
     std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
     std::shared_ptr<opening> opening_;                    ///< while it lasts

@@ -84,7 +84,7 @@ bool pipe_end::write_any(const frame& part) noexcept
     if (out_conflates_) [[unlikely]]
         return write_newest(part);
     base::byte_queue& queue = out_->queue;
-    if (out_is_plain_ && part.size == 0) [[unlikely]] {
+    if (out_is_chunks_ && part.size == 0) [[unlikely]] {
         in_message_ = part.more();
         return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
     }
@@ -124,9 +124,13 @@ bool pipe_end::write_any(const frame& part) noexcept
     return in_message_ || commit();
 }
 
-bool pipe_end::put_plain(const std::byte* data, std::size_t size) noexcept
+bool pipe_end::put_chunk(const std::byte* data, std::size_t size) noexcept
 {
-    std::byte* const at = size ? out_->queue.reserve(size) : nullptr; // no bytes are no message
+    if (size == 0)
+        return false; // no bytes are no message
+    if (!out_is_plain_)
+        return try_to_write_small(data, size, 0);
+    std::byte* const at = out_->queue.reserve(size);
     if (!at)
         return false;
     std::memcpy(at, data, size);

@@ -145,7 +145,9 @@ public:
     void pace_reading() { pace_ = std::make_unique<base::reader_back_off>(); }
     /// What is written are plain bytes: messages without frame headers, whose borders nobody needs.
     /// Before the first message.
-    void write_plain_bytes() noexcept { out_is_plain_ = true; }
+    void write_plain_bytes() noexcept { out_is_chunks_ = out_is_plain_ = true; }
+    /// What is written are chunks of bytes, in frames: an empty one is none.
+    void write_chunks() noexcept { out_is_chunks_ = true; }
     void set_limits(int out_messages, int in_messages) noexcept
     {
         out_->credit.set_producer_limit(out_conflates_ ? 0 : out_messages);
@@ -203,7 +205,7 @@ public:
         if (size >= small_body_bytes)
             return false;
         if (writes_otherwise())
-            return !out_conflates_ && !more && put_plain(data, size);
+            return !out_conflates_ && !more && put_chunk(data, size);
         return try_to_write_small(data, size, more ? engine::zmtp3::flag_more : std::uint8_t{0});
     }
     bool put_last(const std::byte* data, std::size_t size) noexcept
@@ -377,7 +379,7 @@ private:
     {
         return header_flags & (engine::zmtp3::flag_more | engine::zmtp3::flag_command);
     }
-    bool writes_otherwise() const noexcept { return out_conflates_ | out_is_plain_; }
+    bool writes_otherwise() const noexcept { return out_conflates_ | out_is_chunks_; }
     bool reads_otherwise() const noexcept { return in_conflates_ | part_apart_; }
     taken_part take_if(std::size_t most, bool with_more) noexcept
     {
@@ -412,7 +414,7 @@ private:
             std::memcpy(at + header_bytes, data, size);
         return end_part(header_bytes + size, (flags & engine::zmtp3::flag_more) != 0);
     }
-    bool put_plain(const std::byte* data, std::size_t size) noexcept;
+    bool put_chunk(const std::byte* data, std::size_t size) noexcept;
     bool give_up_message() noexcept;
     // Ends a part of which `bytes` bytes were written at the reserved place.
     bool end_part(std::size_t bytes, bool more) noexcept
@@ -486,7 +488,8 @@ private:
         bool is_marked;
     };
     std::unique_ptr<farewell> farewell_; ///< the last message to the other end
-    bool out_is_plain_ = false;
+    bool out_is_chunks_ = false;
+    bool out_is_plain_ = false; ///< without heads
     bool out_conflates_ = false;
     bool in_conflates_ = false;
 

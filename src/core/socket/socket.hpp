@@ -316,7 +316,6 @@ private:
     int connect_inproc(std::string_view name, const shared_text& endpoint);
     std::shared_ptr<const transport::options> transport_options() const noexcept;
     bool wants_other_transport(std::string_view scheme) const noexcept;
-    bool fits(const transport_row& transport) const noexcept;
     int open_datagrams(const transport::datagram_scheme& scheme, endpoint_role role,
                        std::string_view text, std::string_view address);
     int end_datagrams(endpoint_role role, std::string_view text);

@@ -52,11 +52,6 @@ int socket::bind_inproc(std::string_view name, std::string_view text)
     return 0;
 }
 
-bool socket::fits(const transport_row& transport) const noexcept
-{
-    return transport.carries_plain_bytes || options_->wire == wire_format::zmtp;
-}
-
 // What the calls begin with that take an endpoint.
 int socket::begin_call(std::string_view text, endpoint_text& endpoint)
 {
@@ -78,8 +73,6 @@ int socket::bind(std::string_view text)
     const transport_row* const row = context_.find_transport(endpoint.scheme);
     if (!row)
         return EPROTONOSUPPORT;
-    if (!fits(*row))
-        return ENOCOMPATPROTO;
     if (!choose_mechanism(context_.mechanisms(), *options_))
         return ENOTSUP;
     runtime::io_thread* thread = context_.choose_thread(options_->affinity);
@@ -138,8 +131,6 @@ int socket::connect(std::string_view text)
     const transport_row* const row = context_.find_transport(endpoint.scheme);
     if (!row)
         return EPROTONOSUPPORT;
-    if (!fits(*row))
-        return ENOCOMPATPROTO;
     if (!choose_mechanism(context_.mechanisms(), *options_))
         return ENOTSUP;
     transport::error_code error;

@@ -31,6 +31,7 @@ inline constexpr std::size_t key_bytes = 4;
 inline constexpr std::size_t max_header_bytes = 2 + 8 + key_bytes;
 
 /// Close codes.
+inline constexpr std::uint16_t close_normal = 1000;
 inline constexpr std::uint16_t close_protocol_error = 1002;
 inline constexpr std::uint16_t close_unacceptable_data = 1003;
 inline constexpr std::uint16_t close_without_code = 1005; ///< never on the wire

@@ -22,8 +22,11 @@ std::vector<std::string> zws_protocols(std::string_view mechanism, bool must_aut
 framing zws_framing(std::string_view protocol, bool has_connected)
 {
     using side = websocket_codec::side;
+    using payload = websocket_codec::payload;
     framing how;
-    how.codec = std::make_shared<websocket_codec>(has_connected ? side::client : side::server);
+    how.codec =
+        std::make_shared<websocket_codec>(has_connected ? side::client : side::server,
+                                          protocol.empty() ? payload::body_only : payload::zws);
     how.begins_with =
         protocol == without_mechanism ? introduction::routing_ids : introduction::commands;
     return how;

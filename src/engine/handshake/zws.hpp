@@ -17,7 +17,8 @@ namespace zlink::engine {
 /// which tells nothing of the peer, is left out where peers have to be authenticated.
 std::vector<std::string> zws_protocols(std::string_view mechanism, bool must_authenticate);
 
-/// How a connection is framed on which this protocol was agreed.
+/// How a connection is framed on which this protocol was agreed; with none (an empty name), each
+/// binary message is a chunk of bytes.
 framing zws_framing(std::string_view protocol, bool has_connected);
 
 } // namespace zlink::engine

@@ -32,6 +32,9 @@ public:
     /// From now on every message must be a group, of at most 255 bytes, and one more part.
     void require_group() noexcept { envelope_ = envelope::group; }
 
+    /// From now on messages of no bytes are left out.
+    void leave_out_empty() noexcept { leaves_out_empty_ = true; }
+
     std::uint64_t max_message_bytes() const noexcept { return max_message_bytes_; }
     std::uint64_t max_bytes(bool command) const noexcept
     {
@@ -39,6 +42,10 @@ public:
     }
     /// May messages have any form?
     bool allow_any_form() const noexcept { return envelope_ == envelope::any; }
+    bool leaves_out(std::uint64_t body_bytes) const noexcept
+    {
+        return leaves_out_empty_ && body_bytes == 0;
+    }
     /// Takes note of the next part of a message; false if no message may have it here.
     bool allow_part(std::uint64_t body_bytes, bool more) noexcept;
     /// Does a command of this kind enter the channel?
@@ -51,6 +58,7 @@ private:
     std::uint64_t max_message_bytes_;
     std::uint64_t max_command_bytes_;
     kept_commands keep_;
+    bool leaves_out_empty_ = false;
     enum class envelope : std::uint8_t {
         any,
         start,

@@ -283,6 +283,10 @@ inbound_error wire_inbound::deliver()
     const bool more = (flags_ & zmtp3::flag_more) != 0;
     if (body_.size() > rules_.max_bytes(command))
         return inbound_error::too_large;
+    if (!command && rules_.leaves_out(body_.size())) {
+        end_of_body();
+        return inbound_error::none;
+    }
     if (command && !rules_.keep(parse_traffic_command(body_).kind))
         return tell(body_);
     if (!command && !allowed_ && !rules_.allow_part(body_.size(), more))

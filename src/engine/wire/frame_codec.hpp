@@ -28,6 +28,7 @@ enum class farewell : std::uint8_t {
     too_large,    ///< It has sent a larger one than is allowed.
     unacceptable, ///< It has sent a message that the socket cannot take.
     closed,       ///< It has said that it ends the connection.
+    done,         ///< This side wants no more of it.
 };
 
 /// How frames lie on the wire of one connection: the outermost layer of a `wire`.

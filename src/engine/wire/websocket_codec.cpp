@@ -15,7 +15,6 @@ namespace ws = websocket;
 // The first byte of the payload. What it has beyond these bits means nothing.
 constexpr std::uint8_t more_flag = 1;
 constexpr std::uint8_t command_flag = 2;
-constexpr std::size_t flags_bytes = 1;
 
 std::uint8_t to_payload(std::uint8_t flags) noexcept
 {
@@ -62,27 +61,26 @@ bool is_close_code(unsigned code) noexcept
 
 std::size_t websocket_codec::head_bytes(std::uint64_t body_bytes) const noexcept
 {
-    return ws::header_bytes_for(flags_bytes + body_bytes, masks_) + flags_bytes;
+    return ws::header_bytes_for(flags_bytes_ + body_bytes, masks_) + flags_bytes_;
 }
 
 std::size_t websocket_codec::encode_head(std::byte* out, std::uint8_t flags,
                                          std::uint64_t body_bytes) noexcept
 {
-    auto payload_flags = static_cast<std::byte>(to_payload(flags));
-    if (masks_) {
+    if (masks_)
         encode_key_ = fresh_mask();
-        payload_flags ^= encode_key_[0];
-    }
-    const std::size_t bytes = ws::encode_header(
-        out, ws::final_bit | ws::binary, flags_bytes + body_bytes, masks_ ? &encode_key_ : nullptr);
-    out[bytes] = payload_flags;
-    return bytes + flags_bytes;
+    const std::size_t bytes =
+        ws::encode_header(out, ws::final_bit | ws::binary, flags_bytes_ + body_bytes,
+                          masks_ ? &encode_key_ : nullptr);
+    if (flags_bytes_ != 0)
+        out[bytes] = static_cast<std::byte>(to_payload(flags)) ^ encode_key_[0];
+    return bytes + flags_bytes_;
 }
 
 void websocket_codec::encode_body(std::span<std::byte> body) noexcept
 {
     if (masks_)
-        ws::apply_mask(body, encode_key_, flags_bytes);
+        ws::apply_mask(body, encode_key_, flags_bytes_);
 }
 
 void websocket_codec::append_control(std::vector<std::byte>& out, std::uint8_t opcode,
@@ -115,6 +113,8 @@ void websocket_codec::encode_farewell(std::vector<std::byte>& out, farewell why)
         code = ws::close_too_large;
     else if (why == farewell::unacceptable)
         code = ws::close_policy;
+    else if (why == farewell::done)
+        code = ws::close_normal;
     const std::byte bytes[] = {static_cast<std::byte>(code >> 8), static_cast<std::byte>(code)};
     append_control(out, ws::close,
                    code == ws::close_without_code ? std::span<const std::byte>() : bytes);
@@ -159,7 +159,7 @@ frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size
         const std::size_t length = second & ~ws::mask_bit;
         const bool is_masked = (second & ws::mask_bit) != 0;
         if (is_masked == masks_ || (is_control && length > ws::max_control_bytes) ||
-            (opcode == ws::binary && length == 0))
+            (opcode == ws::binary && length < flags_bytes_))
             return refuse(ws::close_protocol_error);
     }
     ws::frame_header header;
@@ -171,11 +171,11 @@ frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size
     case ws::decoded::header:
         break;
     }
-    const std::size_t of_payload = opcode == ws::binary ? flags_bytes : 0;
+    const std::size_t of_payload = opcode == ws::binary ? flags_bytes_ : 0;
     if (available < header.header_bytes + of_payload)
         return decoded::incomplete;
     const bool continues = (first & ws::final_bit) == 0;
-    if (opcode == ws::binary)
+    if (of_payload != 0)
         fragment_flags_ =
             from_payload(std::to_integer<std::uint8_t>(at[header.header_bytes] ^ header.key[0]));
     if (!is_control)

@@ -8,13 +8,14 @@
 
 namespace zlink::engine {
 
-/// The frames of ZWS 2.0 (RFC 45): each is a binary message of a WebSocket, whose payload is a byte
-/// of flags and the body. PING and PONG, which carry no time to live here, and the end of the
-/// connection are control frames of the WebSocket.
+/// Frames as the binary messages of a WebSocket. With ZWS 2.0 (RFC 45) the payload is a byte of
+/// flags and the body; for peers that speak no protocol on the WebSocket it is the body alone, and
+/// the flags of a frame are lost. PING and PONG, which carry no time to live here, and the end of
+/// the connection are control frames of the WebSocket.
 ///
 /// The side that has connected masks what it sends, so that its bodies are copied; the other one
-/// must not. A peer may send a message in fragments, the first of which has to have the flags.
-/// Text messages are refused.
+/// must not. A peer may send a message in fragments, the first of which has to have the flags of
+/// ZWS. Text messages are refused.
 ///
 /// One object for each connection, see frame_codec.
 class websocket_codec final : public frame_codec {
@@ -23,7 +24,13 @@ public:
         client, ///< has connected: masks, and its peer does not
         server,
     };
-    explicit websocket_codec(side which) noexcept : masks_(which == side::client) {}
+    enum class payload : std::uint8_t {
+        zws,       ///< a byte of flags, and the body
+        body_only, ///< perhaps empty
+    };
+    explicit websocket_codec(side which, payload what = payload::zws) noexcept
+        : masks_(which == side::client), flags_bytes_(what == payload::zws ? 1 : 0)
+    {}
 
     bool changes_bodies() const noexcept override { return masks_; }
     std::size_t head_bytes(std::uint64_t body_bytes) const noexcept override;
@@ -46,6 +53,7 @@ private:
     bool may_begin_with(std::uint8_t first) noexcept;
 
     const bool masks_;
+    const std::size_t flags_bytes_;    ///< of each payload
     websocket::mask_key encode_key_{}; ///< for the body of the head encoded last
 
     // decoding

@@ -147,6 +147,27 @@ TEST(WebsocketCodec, server_frames_are_the_vectors)
     EXPECT_EQ("82020278", encoded_hex(server, zmtp3::flag_command, "x"));
 }
 
+TEST(WebsocketCodec, a_body_alone_is_the_payload)
+{
+    using payload = websocket_codec::payload;
+    wire server;
+    server.codec = std::make_shared<websocket_codec>(side::server, payload::body_only);
+    EXPECT_EQ("820161", encoded_hex(server, 0, "a"));
+    EXPECT_EQ("8200", encoded_hex(server, 0, ""));
+    EXPECT_EQ("820161", encoded_hex(server, zmtp3::flag_more, "a"));
+    wire client;
+    client.codec = std::make_shared<websocket_codec>(side::client, payload::body_only);
+    const std::string bytes = encoded(client, 0, "a");
+    ASSERT_EQ(7u, bytes.size());
+    EXPECT_EQ('a', bytes[6] ^ bytes[2]);
+    frame_head head;
+    EXPECT_EQ(frame_codec::decoded::head,
+              server.codec->decode_head(as_bytes(bytes).data(), bytes.size(), head));
+    EXPECT_EQ(6u, head.head_bytes);
+    EXPECT_EQ(1u, head.body_bytes);
+    EXPECT_EQ(0u, head.flags);
+}
+
 TEST(WebsocketCodec, server_bodies_are_not_copied)
 {
     const wire server = wire_of(side::server);

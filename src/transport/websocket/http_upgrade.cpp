@@ -192,14 +192,16 @@ void http_upgrade_client::take_head(std::string_view head)
         return fail(EAGAIN);
     const auto accepted = items_of(answer, field::sec_websocket_accept);
     const auto chosen = items_of(answer, field::sec_websocket_protocol);
-    const bool good = status == 101 && upgrades_to_websocket(answer) &&
-                      answer.find(field::sec_websocket_extensions) == answer.end() &&
-                      accepted.size() == 1 && accepted.front() == accept_value(key_) &&
-                      chosen.size() == 1 &&
-                      std::ranges::find(offers(), chosen.front()) != offers().end();
+    const bool good =
+        status == 101 && upgrades_to_websocket(answer) &&
+        answer.find(field::sec_websocket_extensions) == answer.end() && accepted.size() == 1 &&
+        accepted.front() == accept_value(key_) &&
+        (offers().empty()
+             ? chosen.empty()
+             : chosen.size() == 1 && std::ranges::find(offers(), chosen.front()) != offers().end());
     if (!good)
         return fail(EPROTO);
-    succeed(chosen.front());
+    succeed(chosen.empty() ? std::string_view() : chosen.front());
 }
 
 // --- the side that was connected to
@@ -264,16 +266,19 @@ void http_upgrade_server::take_head(std::string_view head)
     const auto chosen = std::ranges::find_if(asked, [this](std::string_view name) {
         return std::ranges::find(offers(), name) != offers().end();
     });
-    if (chosen == asked.end())
+    const bool agrees_on_none = asked.empty() && offers().empty();
+    if (chosen == asked.end() && !agrees_on_none)
         return refuse(http::status::bad_request,
                       "No Sec-WebSocket-Protocol is one that is spoken here.");
     http::response<http::empty_body> answer(http::status::switching_protocols, http_1_1);
     answer.set(field::upgrade, "websocket");
     answer.set(field::connection, "Upgrade");
     answer.set(field::sec_websocket_accept, accept_value(key.front()));
-    answer.set(field::sec_websocket_protocol, beast(*chosen));
+    const std::string_view protocol = agrees_on_none ? std::string_view() : *chosen;
+    if (!agrees_on_none)
+        answer.set(field::sec_websocket_protocol, beast(protocol));
     send(text_of(answer));
-    succeed(*chosen);
+    succeed(protocol);
 }
 
 } // namespace zlink::transport::websocket

@@ -351,6 +351,26 @@ TEST(HttpUpgradeServer, waits_for_what_is_cut)
 
 // --- both
 
+TEST(HttpUpgrade, needs_no_protocol)
+{
+    http_upgrade_client client("localhost", "/");
+    client.start();
+    const std::string request = take_output(client);
+    EXPECT_EQ("none", line_of(request, "Sec-WebSocket-Protocol"));
+    http_upgrade_server server;
+    feed(server, request);
+    EXPECT_EQ(state::done, server.current_state());
+    EXPECT_EQ("", server.protocol());
+    feed(client, take_output(server));
+    EXPECT_EQ(state::done, client.current_state());
+    EXPECT_EQ("", client.protocol());
+
+    http_upgrade_server choosy;
+    choosy.offer(null_offers);
+    feed(choosy, request);
+    EXPECT_TRUE(take_output(choosy).starts_with("HTTP/1.1 400 "));
+}
+
 TEST(HttpUpgrade, leads_one_side_to_the_other)
 {
     asking_client asking;
