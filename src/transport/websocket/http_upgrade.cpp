@@ -123,7 +123,7 @@ bool may_become_head(std::string_view input, std::string_view beginning)
 {
     const std::size_t line_end = input.find('\n');
     const bool is_whole = line_end != std::string_view::npos;
-    if (is_whole && (line_end == 0 || input[line_end - 1] != '\r'))
+    if (is_whole && (line_end <= beginning.size() || input[line_end - 1] != '\r'))
         return false;
     const std::string_view line = input.substr(0, is_whole ? line_end - 1 : line_end);
     const std::size_t known = std::min(line.size(), beginning.size());

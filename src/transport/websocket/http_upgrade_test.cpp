@@ -174,7 +174,7 @@ TEST(HttpUpgradeClient, tells_a_server_that_cannot_now_from_one_that_does_not_wa
 
 TEST(HttpUpgradeClient, sees_another_protocol_at_once)
 {
-    for (const std::string& other : {"\xff"s, "SSH-2.0"s, "\n"s, "HTTP/1.0"s}) {
+    for (const std::string& other : {"\xff"s, "SSH-2.0"s, "\n"s, "HTTP/1.0"s, "HTTP/1\r\n"s}) {
         asking_client asking;
         feed(asking.client, other);
         EXPECT_EQ(EPROTO, asking.client.error()) << other;
