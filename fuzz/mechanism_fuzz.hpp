@@ -422,7 +422,8 @@ public:
             const memory_counting on(true);
             handshake_.emplace(how.local(),
                                std::make_unique<judged_mechanism>(std::move(subject), judge));
-            handshake_->on_address_needed([] { return std::string("192.0.2.1"); });
+            handshake_->on_connection_asked_for(
+                [] { return transport::stream_info{.peer_address = "192.0.2.1"}; });
             handshake_->on_resumed([this] { was_resumed_ = true; });
             handshake_->start();
         }

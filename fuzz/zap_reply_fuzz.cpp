@@ -37,11 +37,12 @@ void check_admission(const setup& how, const std::vector<std::string>& parts, bo
         if (is_early)
             asked->reply(parts);
         fuzz_check(!question.was_asked() && !question.is_granted());
-        question.ask({.local = how.local(),
-                      .remote = {},
-                      .peer_reason = {},
-                      .peer_address = [] { return std::string("192.0.2.1"); }},
-                     "NULL");
+        question.ask(
+            {.local = how.local(),
+             .remote = {},
+             .peer_reason = {},
+             .connection = [] { return transport::stream_info{.peer_address = "192.0.2.1"}; }},
+            "NULL");
         fuzz_check(question.was_asked() && question.is_waiting() != is_early);
         if (!is_early)
             asked->reply(parts);

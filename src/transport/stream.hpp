@@ -5,7 +5,10 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <sys/uio.h>
+#include <utility>
+#include <vector>
 
 namespace zlink::transport {
 
@@ -36,6 +39,20 @@ inline std::size_t total_bytes(const iovec* buffers, int count) noexcept
     return bytes;
 }
 
+/// The names of properties that only a transport can say of a peer: what a peer itself announces
+/// under these names means nothing.
+namespace peer_property {
+inline constexpr std::string_view tls_version = "TLS-Version";
+inline constexpr std::string_view fingerprint = "Peer-Fingerprint";
+inline constexpr std::string_view common_name = "Peer-CN";
+inline constexpr std::string_view alternative_names = "Peer-SAN";
+constexpr bool is_reserved(std::string_view name) noexcept
+{
+    return name == tls_version || name == fingerprint || name == common_name ||
+           name == alternative_names;
+}
+} // namespace peer_property
+
 /// What is known of an open connection.
 struct stream_info {
     /// The file descriptor, for monitoring and ZMQ_SRCFD; -1 if there is none.
@@ -49,6 +66,8 @@ struct stream_info {
     /// What one packet carries where that is much and each costs the same whatever is in it, so
     /// that writes had better end at the border of one; 0 where it makes no difference.
     std::size_t packet_bytes = 0;
+    /// What the connection has shown of the peer, by the names in peer_property.
+    std::vector<std::pair<std::string, std::string>> properties{};
 };
 
 /// Input that an application's thread can wait for and read by itself.

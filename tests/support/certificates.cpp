@@ -65,6 +65,17 @@ void extend(X509* made, X509* issuer, int id, const std::string& value)
     X509_EXTENSION_free(extension);
 }
 
+std::string hex_of(const unsigned char (&digest)[32])
+{
+    std::string hex;
+    for (const unsigned char byte : digest) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", byte);
+        hex += digits;
+    }
+    return hex;
+}
+
 } // namespace
 
 certificate certificate::make(const certificate_wish& wish, const certificate* issuer)
@@ -139,13 +150,15 @@ std::string certificate::public_key_hash() const
     unsigned size = 0;
     EVP_Digest(key, static_cast<std::size_t>(bytes), digest, &size, EVP_sha256(), nullptr);
     OPENSSL_free(key);
-    std::string hex;
-    for (const unsigned char byte : digest) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", byte);
-        hex += digits;
-    }
-    return hex;
+    return hex_of(digest);
+}
+
+std::string certificate::fingerprint() const
+{
+    unsigned char digest[32];
+    unsigned size = 0;
+    X509_digest(read_certificate(text_).get(), EVP_sha256(), digest, &size);
+    return hex_of(digest);
 }
 
 } // namespace zlink::test

@@ -32,6 +32,8 @@ public:
     std::string key(const std::string& password) const;
     /// SHA-256 of the public key as hex.
     std::string public_key_hash() const;
+    /// SHA-256 of the certificate as hex.
+    std::string fingerprint() const;
 
 private:
     static certificate make(const certificate_wish& wish, const certificate* issuer);

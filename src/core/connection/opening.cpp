@@ -95,7 +95,7 @@ void opening::begin_stage()
             self->pump();
     });
     if (!current_upgrade()) {
-        handshake_->on_address_needed([this] { return stream_->info().peer_address; });
+        handshake_->on_connection_asked_for([this] { return stream_->info(); });
         if (frame_)
             handshake_->frame_by(frame_(protocol()));
     }

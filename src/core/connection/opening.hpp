@@ -71,6 +71,8 @@ public:
     void start(int limit_ms, handlers to, first_look look = first_look::none);
     /// Is there no connection to the peer yet?
     bool is_reaching() const noexcept;
+    /// Does it replace the stream?
+    bool has_upgrades() const noexcept { return !upgrades_.empty(); }
     void lift_time_limit() noexcept;
     void stop() noexcept;
 

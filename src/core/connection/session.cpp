@@ -266,6 +266,8 @@ void session::end_opening(const opening::ending& how)
     case opening::end_kind::succeeded:
         break;
     }
+    if (opening_->has_upgrades())
+        facts_.reset(); // there is more to say of the connection now
     opening_.reset();
     begin_traffic(how);
 }

@@ -18,12 +18,15 @@ peer_info describe_peer(const engine::remote_peer& remote, const transport::stre
     std::vector<std::pair<std::string, std::string>> properties;
     if (!connection.peer_address.empty())
         properties.emplace_back("Peer-Address", connection.peer_address);
+    for (const auto& [name, value] : connection.properties)
+        properties.emplace_back(name, value);
     properties.emplace_back("__fd", std::to_string(connection.descriptor));
     // Documented under this name, sent under another.
     if (!remote.routing_id.empty())
         properties.emplace_back("Routing-Id", remote.routing_id);
     for (const auto& property : remote.properties)
-        properties.emplace_back(property.name, property.value);
+        if (!transport::peer_property::is_reserved(property.name))
+            properties.emplace_back(property.name, property.value);
     info.properties = metadata_ref(new metadata(std::move(properties), connection.descriptor));
     return info;
 }

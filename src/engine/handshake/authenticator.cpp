@@ -20,8 +20,14 @@ void admission::ask(const negotiation& about, std::string_view mechanism,
     }
     stage_ = stage::asked;
     asking_ = true;
-    const std::string address = about.peer_address ? about.peer_address() : std::string();
-    asked_->ask({mechanism, address, parts},
+    const auto known = about.connection ? about.connection() : transport::stream_info();
+    std::vector<std::byte> shown;
+    for (const auto& [name, value] : known.properties)
+        append_property(shown, name, value);
+    const std::string_view shown_part = as_text(shown);
+    if (parts.empty() && !shown.empty())
+        parts = std::span(&shown_part, 1);
+    asked_->ask({mechanism, known.peer_address, parts},
                 [this, socket_type = about.local.socket_type](verdict decided) {
                     take(std::move(decided), socket_type);
                 });

@@ -19,7 +19,8 @@ namespace zlink::engine {
 struct credentials {
     std::string_view mechanism; ///< its name in the greeting
     std::string_view address;   ///< of the peer, without a port
-    /// PLAIN: name and password; CURVE: the public key (32 bytes); NULL: none.
+    /// PLAIN: name and password; CURVE: the public key (32 bytes); NULL: what the transport has
+    /// shown of the peer, if it has, as a list of properties (see metadata.hpp).
     std::span<const std::string_view> parts{};
 };
 

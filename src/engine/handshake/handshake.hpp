@@ -51,11 +51,11 @@ public:
     /// A handshake with any mechanism, which must not be null.
     handshake(local_peer local, std::unique_ptr<mechanism> security);
 
-    /// How to ask for the peer's address (without a port); called once at most, if the peer has to
-    /// be authenticated, and not after the end of the handshake. Before start().
-    void on_address_needed(std::function<std::string()> address)
+    /// How to ask what is known of the connection; called once at most, if the peer has to be
+    /// authenticated, and not after the end of the handshake. Before start().
+    void on_connection_asked_for(std::function<transport::stream_info()> connection)
     {
-        state_.peer_address = std::move(address);
+        state_.connection = std::move(connection);
     }
 
     /// The connection is framed in its own way, for its commands and the traffic. Before start().

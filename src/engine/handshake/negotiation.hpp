@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/handshake/peer.hpp"
+#include "transport/stream.hpp"
 
 #include <functional>
 #include <string>
@@ -14,7 +15,8 @@ struct negotiation {
     local_peer local;
     remote_peer remote;
     std::string peer_reason; ///< Reason of a received ERROR command, at most 255 bytes.
-    std::function<std::string()> peer_address{}; ///< Asks for it, for authenticators; may be null.
+    /// What is known of the connection, for authenticators; may be null.
+    std::function<transport::stream_info()> connection{};
 };
 
 } // namespace zlink::engine

@@ -2,6 +2,7 @@
 #include "transport/tls/connection.hpp"
 
 #include "transport/tls/openssl.hpp"
+#include "transport/tls/peer_properties.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -244,6 +245,14 @@ void connection::fail() noexcept
 }
 
 // --- the traffic
+
+std::vector<std::pair<std::string, std::string>> connection::properties() const
+{
+    if (is_over())
+        return {};
+    const own_errors ours;
+    return peer_properties(ssl_);
+}
 
 // What was fed comes first. A stream that had less than there was room for is not asked again at
 // once. 0 = the end, also after an error of the stream, which is kept. -1 = nothing now; with that

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <sys/uio.h>
+#include <utility>
 #include <vector>
 
 struct bio_st;
@@ -37,6 +38,8 @@ public:
     void feed(std::span<const std::byte> bytes);
 
     // --- the traffic
+    /// What the handshake has shown of the peer, see tls_parts::peer_properties().
+    std::vector<std::pair<std::string, std::string>> properties() const;
     void read_from(stream& below) noexcept { below_ = &below; }
     /// As stream::read_some().
     io_result read_some(const iovec* buffers, int count) noexcept;

@@ -86,6 +86,8 @@ public:
     {
         stream_info known = below_->info();
         known.packet_bytes = 0; // a write has another size below
+        const auto lock = tls_->lock();
+        known.properties = tls_->properties();
         return known;
     }
 
