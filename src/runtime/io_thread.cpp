@@ -190,4 +190,11 @@ io_thread* io_pool::choose(std::uint64_t affinity) noexcept
     return best;
 }
 
+io_thread* io_pool::find(const boost::asio::io_context& context) noexcept
+{
+    const auto found = std::ranges::find_if(
+        threads_, [&context](const auto& thread) { return &thread->context() == &context; });
+    return found == threads_.end() ? nullptr : found->get();
+}
+
 } // namespace zlink::runtime

@@ -120,6 +120,8 @@ public:
     bool empty() const noexcept { return threads_.empty(); }
     /// The least loaded thread among those whose bit is set (0 = all); null if there is none.
     io_thread* choose(std::uint64_t affinity) noexcept;
+    /// The thread of this context; null if there is none.
+    io_thread* find(const boost::asio::io_context& context) noexcept;
 
 private:
     std::vector<std::unique_ptr<io_thread>> threads_;

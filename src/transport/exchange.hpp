@@ -65,6 +65,18 @@ public:
     virtual void offer(std::vector<std::string>) {}
     /// Once done: the name that was agreed on; empty if the upgrade does not do that.
     virtual std::string_view protocol() const noexcept { return {}; }
+    /// Once done: is the connection for another listener? Then it goes there, by pass_on(), and not
+    /// to the next stage here.
+    virtual bool is_for_another() const noexcept { return false; }
+    /// Gives it away. `home`: the context it lives in. `rest`: what was read and not fed. Throws
+    /// std::bad_alloc.
+    virtual void pass_on(std::unique_ptr<stream> connection, boost::asio::io_context& home,
+                         std::span<const std::byte> rest)
+    {
+        static_cast<void>(connection);
+        static_cast<void>(home);
+        static_cast<void>(rest);
+    }
     /// Once done and all output sent: the stream, of this I/O context, that takes the place of the
     /// given one.
     virtual std::unique_ptr<stream> wrap(std::unique_ptr<stream> below, boost::asio::io_context& io)

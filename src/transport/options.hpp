@@ -4,12 +4,15 @@
 #include "transport/tls_settings.hpp"
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <sys/types.h>
 #include <vector>
 
 namespace zlink::transport {
+
+class shared_ports;
 
 /// What a socket asks of its connections below ZMTP. -1 leaves a setting to the operating system.
 struct options {
@@ -41,6 +44,10 @@ struct options {
     int multicast_hops = 1;
     bool multicast_loop = true;
     bool loopback_fastpath = false; ///< kept: for another operating system
+    /// With whom listeners may share a port; null: with nobody.
+    std::shared_ptr<shared_ports> ports;
+
+    bool operator==(const options&) const = default;
 };
 
 } // namespace zlink::transport

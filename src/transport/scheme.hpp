@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace zlink::transport {
 
@@ -23,17 +24,25 @@ public:
     virtual ~acceptor() = default;
     /// Calls `handler` once accept() is worth calling again.
     virtual void async_wait(stream::wait_handler handler) = 0;
+    /// How it goes on with a connection that another listener has accepted for this one.
+    struct passed {
+        boost::asio::io_context* home; ///< where the stream lives
+        upgrades through;              ///< instead of those of the endpoint
+        std::vector<std::byte> begun;  ///< what the peer has sent already, which comes first
+    };
     /// What accept() has found: no error and no stream = a peer that was not admitted.
     struct result {
         error_code error; ///< would_block = there is nobody any more
         std::unique_ptr<stream> connection{};
+        std::unique_ptr<acceptor::passed> passed{};
     };
     /// Takes the connections that wait out of the kernel's queue, which is short and refuses
     /// further ones while it is full: that takes much less time than accept(), which gives them.
     virtual void collect() noexcept {}
     /// Were connections collected that accept() has not given yet? They make no wait end.
     virtual bool has_collected() const noexcept { return false; }
-    /// Accepts one connection, which will live on `target`, without waiting. Throws std::bad_alloc;
+    /// Accepts one connection, which will live on `target` (unless it was passed on by another
+    /// listener), without waiting. Throws std::bad_alloc;
     /// the connection is closed then, or still waits.
     virtual result accept(boost::asio::io_context& target) = 0;
     /// Stops listening; a pending wait ends with operation_aborted.

@@ -20,6 +20,8 @@ struct tls_settings {
     int client_certificate = 0; ///< a server: 0 = asks for none, 1 = it may be missing, 2 = not
     bool verify = true;         ///< a client checks the certificate and the name of the server
     bool trust_system = true;   ///< a client without `ca` trusts what the system trusts
+
+    bool operator==(const tls_settings&) const = default;
 };
 
 /// Settings that few sockets have: none of them costs a pointer, and copies share them until one
@@ -33,6 +35,7 @@ public:
         return settings_ ? *settings_ : defaults;
     }
     const tls_settings* operator->() const noexcept { return &**this; }
+    bool operator==(const shared_tls_settings& other) const noexcept { return **this == *other; }
     /// To be changed. Throws std::bad_alloc.
     tls_settings& edit()
     {

@@ -97,14 +97,6 @@ TEST_F(Websocket, endpoints_that_are_none_are_refused)
     EXPECT_TRUE(fails_with(ENODEV, zmq_bind(socket, "ws://nosuchinterface:*/")));
 }
 
-TEST_F(Websocket, a_port_is_bound_once_whatever_the_path)
-{
-    test_socket socket(context_, ZMQ_PULL);
-    const std::string first = socket.bind_and_resolve(any_port + "/a");
-    const std::string other = first.substr(0, first.size() - 1) + "b";
-    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(socket, other.c_str())));
-}
-
 // --- the opening, by hand
 
 TEST_F(Websocket, without_a_mechanism_routing_ids_come_first)

@@ -90,8 +90,10 @@ void listener::accept()
             if (result.error == boost::asio::error::would_block)
                 break;
             error = result.error.value();
+            if (result.passed)
+                target = pool_.find(*result.passed->home); // of this context, as the ports are
             if (result.connection)
-                begin_session(*target, std::move(result.connection));
+                begin_session(*target, std::move(result));
         } catch (const std::bad_alloc&) {
             error = ENOMEM;
         }
@@ -114,10 +116,12 @@ void listener::accept_soon()
     }
 }
 
-void listener::begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream)
+void listener::begin_session(runtime::io_thread& target, transport::acceptor::result accepted)
 {
+    auto through =
+        accepted.passed ? std::move(accepted.passed->through) : address_->make_upgrades();
     auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, transport_,
-                                           *address_, std::move(stream));
+                                           std::move(through), std::move(accepted));
     if (sessions_.size() >= sessions_until_look_) {
         std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
         sessions_until_look_ = std::max(fewest_sessions, 2 * sessions_.size());

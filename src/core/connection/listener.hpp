@@ -39,7 +39,7 @@ private:
     void wait();
     void accept();
     void accept_soon();
-    void begin_session(runtime::io_thread& target, std::unique_ptr<transport::stream> stream);
+    void begin_session(runtime::io_thread& target, transport::acceptor::result accepted);
     void pause(int error);
     void end();
 

@@ -38,7 +38,7 @@ void opening::start(int limit_ms, handlers to, first_look look)
     if (is_over())
         return;
     begin_stage();
-    if (look == first_look::none || read())
+    if (look == first_look::none || !pending_.empty() || read())
         pump();
 }
 
@@ -142,6 +142,8 @@ void opening::pump()
         const state before = current().current_state();
         if (before == state::failed)
             return end_failed();
+        if (before == state::done && current_upgrade() && current_upgrade()->is_for_another())
+            return end({.kind = end_kind::passed_on});
         if (before == state::done && is_last() && handshake_)
             return end_succeeded();
         if (!write() || before == state::waiting)

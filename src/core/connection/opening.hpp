@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zlink::core {
@@ -32,6 +33,7 @@ public:
         refused,   ///< by either side; the peer was told why if it is to know
         broken,    ///< the connection is, or the time is over
         unreached, ///< the same, before there was a connection to the peer
+        passed_on, ///< it is for another listener: pass_on() is to be called
     };
     struct ending {
         end_kind kind;
@@ -74,6 +76,10 @@ public:
     /// Does it replace the stream?
     bool has_upgrades() const noexcept { return !upgrades_.empty(); }
     void lift_time_limit() noexcept;
+    /// What the peer has sent already. Before start().
+    void begin_with(std::vector<std::byte> bytes) noexcept { pending_ = std::move(bytes); }
+    /// After the end `passed_on`: gives the stream away. Throws std::bad_alloc.
+    void pass_on() { current_upgrade()->pass_on(std::move(stream_), io_, pending_); }
     void stop() noexcept;
 
 private:

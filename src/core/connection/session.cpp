@@ -48,13 +48,15 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
-                 const transport_row& transport, const transport::bind_endpoint& address,
-                 std::unique_ptr<transport::stream> accepted)
+                 const transport_row& transport, transport::upgrades through,
+                 transport::acceptor::result accepted)
     : session(thread, std::move(link), std::move(options), std::move(endpoint), true)
 {
     frames_plain_bytes_ = transport.frames_plain_bytes;
-    stream_ = std::move(accepted);
-    prepare_opening(transport, address.make_upgrades());
+    stream_ = std::move(accepted.connection);
+    prepare_opening(transport, std::move(through));
+    if (accepted.passed)
+        opening_->begin_with(std::move(accepted.passed->begun));
 }
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
@@ -263,6 +265,8 @@ void session::end_opening(const opening::ending& how)
         if (!closing_)
             report_failure(engine::event_of(how.refusal, how.reason));
         return lost(engine::is_temporary(how.refusal) ? loss::connection : loss::protocol);
+    case opening::end_kind::passed_on:
+        return pass_on();
     case opening::end_kind::succeeded:
         break;
     }
@@ -270,6 +274,15 @@ void session::end_opening(const opening::ending& how)
         facts_.reset(); // there is more to say of the connection now
     opening_.reset();
     begin_traffic(how);
+}
+
+// From now on it is a connection of another socket.
+void session::pass_on()
+{
+    if (!closing_)
+        report(ZMQ_EVENT_DISCONNECTED, descriptor_);
+    opening_->pass_on();
+    finish();
 }
 
 // Returns the descriptor that was closed.

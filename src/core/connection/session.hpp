@@ -46,8 +46,8 @@ public:
     /// For a connection that was accepted.
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
-            const transport_row& transport, const transport::bind_endpoint& address,
-            std::unique_ptr<transport::stream> accepted);
+            const transport_row& transport, transport::upgrades through,
+            transport::acceptor::result accepted);
     /// For a connection to be made.
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
@@ -163,6 +163,7 @@ private:
     void begin_opening();
     std::unique_ptr<engine::mechanism> make_mechanism() const;
     void prepare_opening(const transport_row& transport, transport::upgrades upgrades);
+    void pass_on();
     void reached();
     void end_opening(const opening::ending& how);
     void unreached(int error);

@@ -13,6 +13,7 @@
 #include "runtime/io_thread.hpp"
 #include "transport/datagram.hpp"
 #include "transport/scheme.hpp"
+#include "transport/shared_ports.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -92,6 +93,7 @@ private:
         bool ipv6 = false;
         bool blocky = false;
     } defaults_;
+    std::shared_ptr<transport::shared_ports> ports_; ///< once there are sockets
     std::mutex hold_mutex_;
     int holds_ = 0; ///< sockets with all that still works for them
     base::waiter ended_;

@@ -188,7 +188,8 @@ void http_upgrade_client::take_head(std::string_view head)
         return fail(EPROTO);
     const auto& answer = parser.get();
     const unsigned status = answer.result_int();
-    if (status == 429 || status / 100 == 5)
+    // 404: who is to listen there may not have begun yet, as where a port is not bound yet.
+    if (status == 404 || status == 429 || status / 100 == 5)
         return fail(EAGAIN);
     const auto accepted = items_of(answer, field::sec_websocket_accept);
     const auto chosen = items_of(answer, field::sec_websocket_protocol);
@@ -227,7 +228,22 @@ std::string refusal(http::status status, std::string_view why, unsigned version 
 
 } // namespace
 
-http_upgrade_server::http_upgrade_server() noexcept : http_upgrade("") {}
+http_upgrade_server::http_upgrade_server(std::shared_ptr<const shared_port> port,
+                                         std::shared_ptr<passed_inbox> own) noexcept
+    : http_upgrade(""), port_(std::move(port)), own_(std::move(own)), to_(own_)
+{}
+
+void http_upgrade_server::pass_on(std::unique_ptr<stream> connection, boost::asio::io_context& home,
+                                  std::span<const std::byte> rest)
+{
+    auto how = std::make_unique<acceptor::passed>();
+    how->home = &home;
+    how->through.push_back(std::make_unique<http_upgrade_server>(port_, to_));
+    const auto head = std::as_bytes(std::span(input()));
+    how->begun.assign(head.begin(), head.end());
+    how->begun.insert(how->begun.end(), rest.begin(), rest.end());
+    to_->put({.error = {}, .connection = std::move(connection), .passed = std::move(how)});
+}
 
 void http_upgrade_server::refuse_head(fault what)
 {
@@ -262,6 +278,13 @@ void http_upgrade_server::take_head(std::string_view head)
     const auto key = items_of(request, field::sec_websocket_key);
     if (key.size() != 1)
         return refuse(http::status::bad_request, "There is no Sec-WebSocket-Key.");
+    if (port_) {
+        to_ = port_->find(view(request.target()));
+        if (!to_)
+            return refuse(http::status::not_found, "Nobody listens at this path.");
+        if (to_ != own_)
+            return succeed({}); // the answer is the other one's
+    }
     const auto asked = items_of(request, field::sec_websocket_protocol);
     const auto chosen = std::ranges::find_if(asked, [this](std::string_view name) {
         return std::ranges::find(offers(), name) != offers().end();

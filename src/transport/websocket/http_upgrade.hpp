@@ -2,6 +2,7 @@
 #pragma once
 
 #include "transport/exchange.hpp"
+#include "transport/shared_ports.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -55,6 +56,8 @@ protected:
         state_ = state::failed;
     }
     const std::vector<std::string>& offers() const noexcept { return offers_; }
+    /// All that was taken.
+    std::string_view input() const noexcept { return input_; }
 
 private:
     const std::string_view beginning_;
@@ -70,7 +73,7 @@ private:
 /// The side that has connected: asks for a path and checks the answer.
 ///
 /// error(): EPROTO if the peer refuses or does not speak the protocol; EAGAIN if it says that it
-/// cannot serve now (status 5xx, 429); EIO if the system gives no random bytes.
+/// cannot serve now (status 404, 429, 5xx); EIO if the system gives no random bytes.
 class http_upgrade_client final : public http_upgrade {
 public:
     /// `host`: the field Host of the request, see host_field().
@@ -86,18 +89,27 @@ private:
     std::string key_;
 };
 
-/// The side that was connected to: takes any path. A request that will not do gets an answer of
-/// HTTP that says why: 400, 405 (not GET), 426 (no WebSocket, or another version of it), 431 (head
-/// too large), 505 (not HTTP/1.1).
+/// The side that was connected to. A request that will not do gets an answer of HTTP that says why:
+/// 400, 404 (nobody listens at the path), 405 (not GET), 426 (no WebSocket, or another version of
+/// it), 431 (head too large), 505 (not HTTP/1.1).
 ///
 /// error(): EPROTO.
 class http_upgrade_server final : public http_upgrade {
 public:
-    http_upgrade_server() noexcept;
+    /// For the listener with the inbox `own` of this port; without a port, for all paths.
+    explicit http_upgrade_server(std::shared_ptr<const shared_port> port = nullptr,
+                                 std::shared_ptr<passed_inbox> own = nullptr) noexcept;
+    bool is_for_another() const noexcept override { return to_ != own_; }
+    void pass_on(std::unique_ptr<stream> connection, boost::asio::io_context& home,
+                 std::span<const std::byte> rest) override;
 
 private:
     void take_head(std::string_view head) override;
     void refuse_head(fault what) override;
+
+    const std::shared_ptr<const shared_port> port_;
+    const std::shared_ptr<passed_inbox> own_;
+    std::shared_ptr<passed_inbox> to_;
 };
 
 } // namespace zlink::transport::websocket

@@ -132,7 +132,7 @@ TEST(HttpUpgradeClient, refuses_what_is_not)
 {
     const std::pair<const char*, const char*> rows[] = {
         {"101", "200"},
-        {"101", "404"},
+        {"101", "403"},
         {"HTTP/1.1", "HTTP/1.0"},
         {"HTTP/1.1", "HTTP/2"},
         {"Upgrade: websocket\r\n", ""},
@@ -163,7 +163,8 @@ TEST(HttpUpgradeClient, refuses_what_is_not)
 
 TEST(HttpUpgradeClient, tells_a_server_that_cannot_now_from_one_that_does_not_want_to)
 {
-    for (const char* status : {"503 Service Unavailable", "502 Bad Gateway", "429 Too Many"}) {
+    for (const char* status :
+         {"503 Service Unavailable", "502 Bad Gateway", "429 Too Many", "404 Not Found"}) {
         asking_client asking;
         feed(asking.client, "HTTP/1.1 "s + status + "\r\nContent-Length: 3\r\n\r\n");
         EXPECT_TRUE((asking.client.current_state() == state::failed)) << status;
@@ -350,6 +351,47 @@ TEST(HttpUpgradeServer, waits_for_what_is_cut)
 }
 
 // --- both
+
+TEST(HttpUpgradeServer, knows_whom_a_request_is_for)
+{
+    boost::asio::io_context io;
+    const auto port = std::make_shared<shared_port>(std::make_shared<options>(), nullptr);
+    const auto mine = std::make_shared<passed_inbox>(io);
+    const auto yours = std::make_shared<passed_inbox>(io);
+    const auto ask = [&](const std::string& target) {
+        auto server = std::make_unique<http_upgrade_server>(port, mine);
+        server->offer({"ZWS2.0"});
+        std::string request = good_request;
+        request.replace(request.find("/path"), 5, target);
+        feed(*server, request);
+        return server;
+    };
+    EXPECT_TRUE(port->add("/mine", mine, -1));
+    EXPECT_FALSE(port->add("/mine", yours, -1));
+    EXPECT_TRUE(take_output(*ask("/anything")).starts_with("HTTP/1.1 101 "));
+    EXPECT_TRUE(port->add("/yours", yours, -1));
+    EXPECT_TRUE(port->add("/yours?q", mine, -1));
+    EXPECT_TRUE(take_output(*ask("/mine")).starts_with("HTTP/1.1 101 "));
+    EXPECT_TRUE(take_output(*ask("/mine?x")).starts_with("HTTP/1.1 101 "));
+    EXPECT_FALSE(ask("/yours?q")->is_for_another());
+    EXPECT_TRUE(take_output(*ask("/")).starts_with("HTTP/1.1 404 "));
+
+    const auto passing = ask("/yours?x");
+    EXPECT_EQ(state::done, passing->current_state());
+    EXPECT_TRUE(passing->is_for_another());
+    EXPECT_TRUE(passing->output().empty());
+    passing->pass_on(nullptr, io, bytes_of("rest"));
+    auto passed = yours->take();
+    ASSERT_TRUE(passed && passed->passed);
+    EXPECT_EQ(&io, passed->passed->home);
+    ASSERT_EQ(1u, passed->passed->through.size());
+    auto& next = static_cast<http_upgrade&>(*passed->passed->through[0]);
+    next.offer({"ZWS2.0"});
+    const std::string begun(reinterpret_cast<const char*>(passed->passed->begun.data()),
+                            passed->passed->begun.size());
+    EXPECT_EQ("rest", feed(next, begun));
+    EXPECT_TRUE(take_output(next).starts_with("HTTP/1.1 101 "));
+}
 
 TEST(HttpUpgrade, needs_no_protocol)
 {

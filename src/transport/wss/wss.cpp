@@ -18,6 +18,11 @@ using tls_parts::side;
 
 constexpr std::string_view default_port = "443";
 
+std::string canonical_below(std::string_view tcp_address, const options& settings)
+{
+    return tcp_parts::with_scheme(wss.name, tcp.canonical(tcp_address, settings));
+}
+
 std::shared_ptr<connect_endpoint>
 parse_connect(std::string_view text, std::shared_ptr<const options> settings, error_code& error)
 {
@@ -53,8 +58,10 @@ parse_bind(std::string_view text, std::shared_ptr<const options> settings, error
     auto contexts = context_source::make(side::server, *settings->tls, {}, error);
     if (error)
         return nullptr;
-    return websocket::over(tls_parts::over(std::move(below), std::move(contexts)),
-                           std::move(address->path));
+    return websocket::over(
+        tls_parts::over(std::move(below), std::move(contexts)),
+        {canonical_below(address->tcp, *settings), tcp_parts::kind_for<wss>(), settings},
+        std::move(address->path));
 }
 
 std::string canonical(std::string_view text, const options& settings)
@@ -62,8 +69,7 @@ std::string canonical(std::string_view text, const options& settings)
     const auto address = websocket::split(text);
     if (!address)
         return {};
-    const std::string endpoint =
-        tcp_parts::with_scheme(wss.name, tcp.canonical(address->tcp, settings));
+    const std::string endpoint = canonical_below(address->tcp, settings);
     return endpoint.empty() ? endpoint : endpoint + address->path;
 }
 
