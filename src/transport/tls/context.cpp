@@ -31,6 +31,16 @@ namespace {
 // With forward secrecy, and authenticated in one step; those of TLS 1.3 all are.
 constexpr const char* good_ciphers = "ECDHE+AESGCM:ECDHE+CHACHA20";
 
+// What others offer as well today, the quick ones first. Where OpenSSL knows it (3.5), the group
+// comes before them whose secrets stay safe from quantum computers.
+constexpr const char* good_groups = "X25519:P-256:P-384:P-521";
+constexpr const char* quantum_safe_group = "X25519MLKEM768:";
+constexpr const char* good_signatures =
+    "ECDSA+SHA256:ECDSA+SHA384:ECDSA+SHA512:ed25519:ed448:"
+    "rsa_pss_pss_sha256:rsa_pss_pss_sha384:rsa_pss_pss_sha512:"
+    "rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:rsa_pss_rsae_sha512:"
+    "RSA+SHA256:RSA+SHA384:RSA+SHA512";
+
 // Enough for several full records in one call of the kernel.
 constexpr std::size_t read_buffer_bytes = 64 * 1024;
 
@@ -113,6 +123,14 @@ bool choose_ciphers(SSL_CTX* context, const std::string& ciphers)
     if (modern.empty())
         return SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION) == 1;
     return SSL_CTX_set_ciphersuites(context, modern.c_str()) == 1;
+}
+
+bool choose_groups_and_signatures(SSL_CTX* context)
+{
+    const std::string safest = std::string(quantum_safe_group) + good_groups;
+    return (SSL_CTX_set1_groups_list(context, safest.c_str()) == 1 ||
+            SSL_CTX_set1_groups_list(context, good_groups) == 1) &&
+           SSL_CTX_set1_sigalgs_list(context, good_signatures) == 1;
 }
 
 int digit(char c) noexcept
@@ -202,7 +220,8 @@ bool context::set_up(const tls_settings& settings)
     SSL_CTX_set_read_ahead(context_, 1);
     SSL_CTX_set_default_read_buffer_len(context_, read_buffer_bytes);
     if (SSL_CTX_set_min_proto_version(context_, settings.min_version) != 1 ||
-        !choose_ciphers(context_, settings.ciphers) || !parse_pins(settings.pinned, pinned_))
+        !choose_ciphers(context_, settings.ciphers) || !choose_groups_and_signatures(context_) ||
+        !parse_pins(settings.pinned, pinned_))
         return false;
     if (which_ == side::server || !settings.certificate.empty() || !settings.key.empty()) {
         if (!use_certificate(context_, settings))
