@@ -171,6 +171,32 @@ bool is_address(const std::string& host) noexcept
            ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
+// Who resumes a session shows no certificate: that of the session must still be good.
+bool has_expired(const SSL_SESSION* session) noexcept
+{
+    const X509* const shown = SSL_SESSION_get0_peer(const_cast<SSL_SESSION*>(session));
+    return shown && X509_cmp_current_time(X509_get0_notAfter(shown)) < 0;
+}
+
+int make_ticket(SSL*, void*)
+{
+    return 1;
+}
+
+// The client is asked for its certificate anew where that has expired.
+SSL_TICKET_RETURN judge_ticket(SSL*, SSL_SESSION* session, const unsigned char*, std::size_t,
+                               SSL_TICKET_STATUS status, void*)
+{
+    switch (status) {
+    case SSL_TICKET_SUCCESS:
+        return has_expired(session) ? SSL_TICKET_RETURN_IGNORE_RENEW : SSL_TICKET_RETURN_USE;
+    case SSL_TICKET_SUCCESS_RENEW:
+        return has_expired(session) ? SSL_TICKET_RETURN_IGNORE_RENEW : SSL_TICKET_RETURN_USE_RENEW;
+    default: // empty, or of other keys
+        return SSL_TICKET_RETURN_IGNORE_RENEW;
+    }
+}
+
 // A client keeps the last one to resume.
 int new_session(SSL* ssl, SSL_SESSION* session)
 {
@@ -232,6 +258,7 @@ bool context::set_up(const tls_settings& settings)
         SSL_CTX_set_session_id_context(context_, sessions_of, sizeof sessions_of - 1);
         SSL_CTX_set_session_cache_mode(context_, SSL_SESS_CACHE_OFF); // tickets have it all
         SSL_CTX_set_num_tickets(context_, 1);
+        SSL_CTX_set_session_ticket_cb(context_, make_ticket, judge_ticket, nullptr);
     } else {
         SSL_CTX_set_session_cache_mode(context_,
                                        SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL);
@@ -299,7 +326,7 @@ SSL* context::make_connection()
         return nullptr;
     }
     const std::lock_guard lock(mutex_);
-    if (session_)
+    if (session_ && !(checks_host_ && has_expired(session_)))
         SSL_set_session(made, session_);
     return made;
 }
