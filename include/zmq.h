@@ -602,7 +602,9 @@ ZMQ_EXPORT int zmq_close(void* socket);
  * Certificates, keys and lists of trusted certificates are each the text of a PEM file or the path
  * of one; when a file has changed, new connections go by what it says now. All are char strings
  * but where it says int; an empty one takes a setting back. What is wrong with a certificate, a
- * key or a list shows when an endpoint is bound or connected to: EINVAL.
+ * key or a list shows when an endpoint is bound or connected to: EINVAL. A certificate, key or
+ * password that is set again also counts for new connections of endpoints that are bound already,
+ * once the certificate and the key can be used together.
  */
 #define ZMQ_TLS_CERT 0x3028 /* the own certificate, then those that lead to a trusted one */
 #define ZMQ_TLS_KEY 0x3029  /* the private key of the certificate; cannot be read */

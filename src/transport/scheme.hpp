@@ -116,7 +116,7 @@ public:
 };
 
 /// An address to bind, parsed; what the connections accepted there share is here.
-/// Thread safety: make_upgrades() in any number of threads at the same time, the rest in one.
+/// Thread safety: listen() in one thread, the rest in any number at the same time.
 class bind_endpoint {
 public:
     virtual ~bind_endpoint() = default;
@@ -125,6 +125,9 @@ public:
     virtual std::unique_ptr<acceptor> listen(boost::asio::io_context& io, error_code& error) = 0;
     /// For a connection that was accepted.
     virtual upgrades make_upgrades() const { return {}; }
+    /// Connections that are accepted from now on show the certificate of these settings, if it can
+    /// be used with its key; otherwise the one before. Throws std::bad_alloc.
+    virtual void set_certificate(const options& settings) const { static_cast<void>(settings); }
 };
 
 /// A transport: what addresses behind "name://" mean. Functions report failures as errors of the

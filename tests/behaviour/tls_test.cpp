@@ -7,9 +7,11 @@
 #include "support/raw_peer.hpp"
 #include "support/zmtp.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <fstream>
 #include <optional>
+#include <thread>
 
 namespace zlink::test {
 namespace {
@@ -153,6 +155,83 @@ TEST_F(ZlinkOnlyTls, shows_new_connections_what_a_changed_file_says)
     EXPECT_EQ("after", pull.recv());
     first.send("still there");
     EXPECT_EQ("still there", pull.recv());
+}
+
+TEST_F(ZlinkOnlyTls, shows_new_connections_the_certificate_that_is_set_again)
+{
+    test_socket pull = server(ZMQ_PULL);
+    const std::string address = pull.bind_and_resolve(any_port);
+    test_socket first = client(ZMQ_PUSH);
+    first.connect(address);
+    first.send("before");
+    EXPECT_EQ("before", pull.recv());
+
+    const certificate other = certificate::authority("another authority");
+    const auto arrives_from_who_trusts = [&](const certificate& trusted, const std::string& body) {
+        test_socket push = client(ZMQ_PUSH, trusted);
+        push.connect(address);
+        push.send(body);
+        EXPECT_EQ(body, pull.recv());
+    };
+    const certificate renewed = other.sign();
+    pull.set(ZMQ_TLS_CERT, renewed.text()); // does not fit the key that is there
+    arrives_from_who_trusts(authority(), "between");
+    pull.set(ZMQ_TLS_KEY, renewed.key());
+    arrives_from_who_trusts(other, "after");
+
+    // By the names of libzmq, with a key that is encrypted, and in the other order.
+    const certificate again = authority().sign();
+    pull.set(ZMQ_TLS_PASSWORD, "secret");
+    pull.set(ZMQ_WSS_KEY_PEM, again.key("secret"));
+    arrives_from_who_trusts(other, "between again");
+    pull.set(ZMQ_WSS_CERT_PEM, again.text());
+    arrives_from_who_trusts(authority(), "after again");
+
+    first.send("still there");
+    EXPECT_EQ("still there", pull.recv());
+}
+
+TEST_F(ZlinkOnlyTls, keeps_its_certificate_while_what_is_set_again_cannot_be_used)
+{
+    test_socket pull = server(ZMQ_PULL);
+    const std::string address = pull.bind_and_resolve(any_port);
+    for (const std::string wrong :
+         {"", "/there/is/no/such/file", "-----BEGIN CERTIFICATE-----\n"}) {
+        pull.set(ZMQ_TLS_CERT, wrong);
+        pull.set(ZMQ_TLS_KEY, wrong);
+        test_socket push = client(ZMQ_PUSH);
+        push.connect(address);
+        push.send(wrong);
+        EXPECT_EQ(wrong, pull.recv());
+        EXPECT_TRUE(fails_with(EINVAL, zmq_bind(pull, any_port))); // but other endpoints need one
+    }
+}
+
+TEST_F(ZlinkOnlyTls, is_given_certificates_while_peers_connect)
+{
+    test_socket pull = server(ZMQ_PULL);
+    const std::string address = pull.bind_and_resolve(any_port);
+    std::atomic<bool> done{false};
+    std::thread peers([&] {
+        for (int i = 0; i < 50; ++i) {
+            test_socket push = client(ZMQ_PUSH);
+            push.set(ZMQ_LINGER, -1);
+            push.connect(address);
+            push.send("x");
+        }
+        done = true;
+    });
+    const certificate both[] = {authority().sign(), authority().sign()};
+    int received = 0;
+    for (std::size_t i = 0; !done || received < 50; ++i) {
+        show(pull, both[i % 2]);
+        if (pull.readable(1ms)) {
+            EXPECT_EQ("x", pull.recv());
+            ++received;
+        }
+    }
+    peers.join();
+    EXPECT_EQ(50, received);
 }
 
 TEST_F(ZlinkOnlyTls, endpoint_without_what_it_needs_is_invalid)

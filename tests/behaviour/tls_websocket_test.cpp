@@ -37,6 +37,21 @@ protected:
     test_context context_;
 };
 
+TEST_F(ZlinkOnlyWss, shows_new_connections_the_certificate_that_is_set_again)
+{
+    test_socket pull = server(ZMQ_PULL);
+    const std::string address = pull.bind_and_resolve("wss://127.0.0.1:*/");
+    const certificate other = certificate::authority("another authority");
+    const certificate renewed = other.sign();
+    pull.set(ZMQ_TLS_CERT, renewed.text());
+    pull.set(ZMQ_TLS_KEY, renewed.key());
+    test_socket push = client(ZMQ_PUSH);
+    push.set(ZMQ_TLS_CA, other.text());
+    push.connect(address);
+    push.send("x");
+    EXPECT_EQ("x", pull.recv());
+}
+
 TEST_F(ZlinkOnlyWss, carries_requests_and_replies)
 {
     test_socket rep = server(ZMQ_REP);

@@ -16,7 +16,7 @@
 namespace zlink::core {
 
 /// Accepts connections on one bound endpoint and starts a session for each.
-/// Thread safety: start() and close() in any thread, the rest in its I/O thread.
+/// Thread safety: start(), close() and set_certificate() in any thread, the rest in its I/O thread.
 class listener final : public runtime::resident, public std::enable_shared_from_this<listener> {
 public:
     listener(runtime::io_pool& pool, runtime::io_thread& thread, std::shared_ptr<socket_link> link,
@@ -26,6 +26,11 @@ public:
 
     const std::string& endpoint() const noexcept { return endpoint_; }
     void start() noexcept { ask(request::begin); }
+    /// See transport::bind_endpoint.
+    void set_certificate(const transport::options& settings) const
+    {
+        address_->set_certificate(settings);
+    }
     /// Stops listening before it returns; connections in handshake are given up.
     void close() noexcept;
 

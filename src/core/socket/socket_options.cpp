@@ -7,6 +7,25 @@
 #include <zmq.h>
 
 namespace zlink::core {
+namespace {
+
+// Is it a part of the certificate that bound endpoints show? They have the one that was set last,
+// so that it can be replaced before it expires.
+bool is_of_certificate(int id) noexcept
+{
+    switch (id) {
+    case ZMQ_TLS_CERT:
+    case ZMQ_TLS_KEY:
+    case ZMQ_TLS_PASSWORD:
+    case ZMQ_WSS_CERT_PEM:
+    case ZMQ_WSS_KEY_PEM:
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
 
 // Who has got a copy keeps it as it is.
 socket_options& socket::change_options()
@@ -39,6 +58,11 @@ int socket::set_option(int id, const void* value, std::size_t bytes)
                 pipe.set_limits(options_->send_hwm, options_->receive_hwm);
                 pattern_->writable(pipe);
             });
+        } else if (is_of_certificate(id)) {
+            for (const bound_endpoint& endpoint : endpoints_.bound()) {
+                if (endpoint.listening)
+                    endpoint.listening->set_certificate(options_->transport);
+            }
         }
     }
     return after_operation(error);

@@ -344,13 +344,27 @@ std::shared_ptr<context_source> context_source::make(side which, tls_settings se
 std::shared_ptr<context> context_source::current()
 {
     const std::lock_guard lock(mutex_);
-    if (const stamps now = look(); now != seen_) {
-        seen_ = now;
+    if (const stamps now = look(); outdated_ || now != seen_) {
         error_code unusable;
-        if (auto renewed = context::make(which_, settings_, host_, unusable))
+        auto renewed = context::make(which_, settings_, host_, unusable);
+        seen_ = now; // only now, as there may have been no memory
+        outdated_ = false;
+        if (renewed)
             current_ = std::move(renewed);
     }
     return current_;
+}
+
+void context_source::set_certificate(const tls_settings& settings)
+{
+    std::string certificate = settings.certificate;
+    std::string key = settings.key;
+    std::string password = settings.password;
+    const std::lock_guard lock(mutex_);
+    settings_.certificate = std::move(certificate);
+    settings_.key = std::move(key);
+    settings_.password = std::move(password);
+    outdated_ = true;
 }
 
 context_source::stamps context_source::look() const noexcept

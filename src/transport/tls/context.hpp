@@ -61,8 +61,8 @@ private:
     ssl_session_st* session_ = nullptr; ///< with the mutex
 };
 
-/// The context of an endpoint for each new connection: when a file that a setting names has
-/// changed, a new one, unless that cannot be made.
+/// The context of an endpoint for each new connection: when a file that a setting names or the
+/// certificate itself has changed, a new one, unless that cannot be made.
 ///
 /// Thread safety: any thread.
 class context_source {
@@ -72,6 +72,10 @@ public:
                                                 error_code& error);
     /// Throws std::bad_alloc.
     std::shared_ptr<context> current();
+    /// The certificate of these settings and its key take the place of those before. While the two
+    /// do not fit, as between two options that are set one after the other, the context stays.
+    /// Throws std::bad_alloc.
+    void set_certificate(const tls_settings& settings);
 
 private:
     /// When and as which file something was written.
@@ -84,16 +88,17 @@ private:
     using stamps = std::array<stamp, 3>;
 
     context_source(side which, tls_settings settings, std::string host)
-        : which_(which), settings_(std::move(settings)), host_(std::move(host))
+        : which_(which), host_(std::move(host)), settings_(std::move(settings))
     {}
     stamps look() const noexcept;
 
     const side which_;
-    const tls_settings settings_;
     const std::string host_;
     std::mutex mutex_;
-    std::shared_ptr<context> current_; ///< with the mutex, like what follows
+    tls_settings settings_; ///< with the mutex, like what follows
+    std::shared_ptr<context> current_;
     stamps seen_{};
+    bool outdated_ = false; ///< the settings are not those of the context, and were not tried
 };
 
 } // namespace zlink::transport::tls_parts

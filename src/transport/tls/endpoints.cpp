@@ -50,6 +50,10 @@ public:
         all.push_back(make_upgrade(contexts_->current()));
         return all;
     }
+    void set_certificate(const options& settings) const override
+    {
+        contexts_->set_certificate(*settings.tls);
+    }
 
 private:
     const std::shared_ptr<bind_endpoint> below_;

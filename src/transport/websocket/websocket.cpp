@@ -126,6 +126,10 @@ public:
         port_->add(path_, inbox_, bound->descriptor());
         return std::make_unique<ws_acceptor>(std::move(bound), port_, inbox_, path_);
     }
+    void set_certificate(const options& settings) const override
+    {
+        below_->set_certificate(settings);
+    }
     upgrades make_upgrades() const override
     {
         upgrades through = below_->make_upgrades();
