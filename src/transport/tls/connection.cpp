@@ -291,7 +291,8 @@ int connection::read_for_ssl(char* out, std::size_t bytes) noexcept
 
 bool connection::has_input() const noexcept
 {
-    return !starved_ && !is_over() && (taken_ != input_.size() || SSL_has_pending(ssl_) == 1);
+    return !starved_ && !is_over() &&
+           (over_ || taken_ != input_.size() || SSL_has_pending(ssl_) == 1);
 }
 
 io_result connection::read_some(const iovec* buffers, int count) noexcept
@@ -310,15 +311,18 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
                 all += some;
                 continue;
             }
+            over_ = !starved_;
             if (all != 0) // an end is found again the next time
-                return {.bytes = all, .more = !starved_};
+                return {.bytes = all, .more = over_};
             if (starved_)
                 return {.error = EAGAIN};
             if (error_ != 0)
                 return {.error = error_};
             // An alert that says what is wrong counts as an end as well.
-            if ((SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0 && !is_in_error(ssl_))
+            if ((SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0 && !is_in_error(ssl_)) {
+                SSL_shutdown(ssl_); // TLS 1.2 wants an answer
                 return {};
+            }
             fail();
             return {.error = error_};
         }

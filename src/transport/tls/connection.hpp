@@ -76,6 +76,7 @@ private:
     bool drained_ = false; ///< the stream had less than there was room for, a moment ago
     bool starved_ = false; ///< OpenSSL has asked in vain: what it has is no whole record
     bool ended_ = false;   ///< the stream has
+    bool over_ = false;    ///< there is nothing to read any more but that it is so
 };
 
 } // namespace zlink::transport::tls_parts
