@@ -10,6 +10,7 @@ import pytest
 import swap
 from bench import Bench
 from harness import Link, Peers, Side
+from tls_support import TlsBench
 
 PAIRS = {
     "zlink-genuine": ("zlink", "genuine"),
@@ -95,6 +96,13 @@ def link(request, peers, sides):
 @pytest.fixture(params=["tcp", "ipc"])
 def bench(request, peers, sides):
     made = Bench(peers, sides["zlink"], request.param)
+    yield made
+    made.release()
+
+
+@pytest.fixture
+def tls_bench(peers, sides, tmp_path):
+    made = TlsBench(peers, sides["zlink"], tmp_path)
     yield made
     made.release()
 

@@ -42,6 +42,12 @@ class DraftApi:
         self.library_ = _load()
         self.socket_ = ctypes.c_void_p(socket.underlying)
 
+    def set_option(self, number, value):
+        """Sets an option that pyzmq does not know to an int or to bytes."""
+        data = ctypes.c_int(value) if isinstance(value, int) else ctypes.create_string_buffer(value, len(value))
+        self._check(self.library_.zmq_setsockopt(self.socket_, number, ctypes.byref(data),
+                                                 ctypes.c_size_t(ctypes.sizeof(data))))
+
     def join(self, group):
         self._check(self.library_.zmq_join(self.socket_, group))
 

@@ -92,7 +92,7 @@ class Role:
         return self.monitor_events(until="MONITOR_STOPPED")
 
     def set_option(self, name, value):
-        self.socket_.setsockopt(getattr(zmq, name), options.value_of(value))
+        options.set_one(self.socket_, name, value)
 
     def poll(self, events, timeout_ms):
         wanted = {"in": zmq.POLLIN, "out": zmq.POLLOUT}[events]
