@@ -104,6 +104,7 @@ missing_packages() {
     has_command pkg-config || echo pkg-config
     has_command python3 || echo python3
     has_command openssl || echo openssl
+    has_command stunnel4 || has_command stunnel || echo stunnel4
     has_venv || echo python3-venv
     # The format is checked where the version that it is made for can be had.
     if ! has_command clang-format-14 && apt_offers clang-format-14; then echo clang-format-14; fi
