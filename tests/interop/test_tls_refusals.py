@@ -13,6 +13,7 @@ import pytest
 import client_hello
 import tls_proxy
 import zmtp
+from client_hello import ClientHello
 from harness import attempts
 from test_tls import s_client, s_server
 from tls_proxy import CLIENT, SERVER, RecordProxy
@@ -230,7 +231,7 @@ def test_tls_where_none_is_spoken(tls_bench):
 def test_damaged_hellos(tls_bench):
     """A bad byte, a wrong length or an end anywhere in the ClientHello."""
     company = Company(tls_bench, True, HANDSHAKE_IVL=SHORT_LIMIT_MS)
-    hello = client_hello.record(client_hello.ClientHello.of(client_context(tls_bench.directory)).body())
+    hello = client_hello.record(ClientHello.of(client_context(tls_bench.directory)).body())
     chosen = random.Random(25)
     raws = []
     for _ in range(150):
@@ -251,7 +252,7 @@ def test_damaged_hellos(tls_bench):
 def test_a_hello_in_small_pieces(tls_bench):
     """Records of a byte each, and bytes one by one: both are allowed."""
     company = Company(tls_bench, True)
-    body = client_hello.ClientHello.of(client_context(tls_bench.directory)).body()
+    body = ClientHello.of(client_context(tls_bench.directory)).body()
     for pieces in (b"".join(client_hello.record(body[i:i + 40]) for i in range(0, len(body), 40)), client_hello.record(body)):
         raw = zmtp.RawPeer(tls_bench.dial(company.port))
         raw.send_bytewise(pieces)
@@ -259,6 +260,24 @@ def test_a_hello_in_small_pieces(tls_bench):
         assert head[:3] == b"\x16\x03\x03"
         assert raw.recv(1) == b"\x02"  # ServerHello
         raw.close()
+
+
+def test_a_giant_hello(tls_bench):
+    """One that is as long as its length can say is good; nobody may send more than that."""
+    company = Company(tls_bench, True)
+    hello = ClientHello.of(client_context(tls_bench.directory))
+    hello.extensions[client_hello.PADDING] = bytes(64_000)
+    body = hello.body()
+    records = [client_hello.record(body[i:i + 16_000]) for i in range(0, len(body), 16_000)]
+    raw = zmtp.RawPeer(tls_bench.dial(company.port))
+    for record in records:
+        company.check()
+        raw.send(record)
+    assert raw.recv(3) == b"\x16\x03\x03"
+    # The handshake is not over, and what comes next is not what has to.
+    raw.send_refused(b"".join(records) * 10)
+    company.expect_failure("EPROTO")
+    raw.expect_closed()
 
 
 # -- who stops, cuts or alters ------------------------------------------------------------------

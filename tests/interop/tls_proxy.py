@@ -61,12 +61,15 @@ class RecordProxy:
     def run_(self):
         rule = self.rule_
         while self.stopped_ not in select.select([self.listening_, self.stopped_], [], [])[0]:
-            with self.listening_.accept()[0] as client, \
-                    socket.create_connection((HOST, self.target_port_)) as server:
+            with self.listening_.accept()[0] as client, self.reach_(client) as server:
                 for end in client, server:
                     end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 self.carry_(client, server, rule)
             rule = None
+
+    def reach_(self, client):
+        """A connection to where the client wants to go."""
+        return socket.create_connection((HOST, self.target_port_))
 
     def carry_(self, client, server, rule):
         names = {client: CLIENT, server: SERVER}
@@ -106,6 +109,32 @@ class RecordProxy:
                     if not silent:
                         return
                     open_ends.remove(end)
+
+
+class SocksProxy(RecordProxy):
+    """A SOCKS5 server that takes every name for one of this host; `asked` has the targets, as (name, port)."""
+
+    def __init__(self):
+        self.asked = []
+        super().__init__(None, None)
+
+    def reach_(self, client):
+        version, methods = exactly(client, 2)
+        assert version == 5 and 0 in exactly(client, methods)
+        client.sendall(b"\x05\x00")
+        assert exactly(client, 4) == b"\x05\x01\x00\x03", "not a name"
+        name = exactly(client, exactly(client, 1)[0]).decode()
+        port = int.from_bytes(exactly(client, 2), "big")
+        self.asked.append((name, port))
+        server = socket.create_connection((HOST, port))
+        client.sendall(b"\x05\x00\x00\x01" + bytes(6))
+        return server
+
+
+def exactly(connection, size):
+    data = connection.recv(size, socket.MSG_WAITALL)
+    assert len(data) == size
+    return data
 
 
 def first_record(data):
