@@ -35,6 +35,7 @@ inline constexpr std::uint16_t close_normal = 1000;
 inline constexpr std::uint16_t close_protocol_error = 1002;
 inline constexpr std::uint16_t close_unacceptable_data = 1003;
 inline constexpr std::uint16_t close_without_code = 1005; ///< never on the wire
+inline constexpr std::uint16_t close_no_text = 1007;      ///< what should be UTF-8 is not
 inline constexpr std::uint16_t close_policy = 1008;
 inline constexpr std::uint16_t close_too_large = 1009;
 

@@ -57,6 +57,32 @@ bool is_close_code(unsigned code) noexcept
            (code >= 3000 && code <= 4999);
 }
 
+bool is_utf8(std::span<const std::byte> text) noexcept
+{
+    std::size_t to_come = 0; // bytes of the character that is being read
+    unsigned least = 0;      // what the next of them may be
+    unsigned most = 0;
+    for (const std::byte each : text) {
+        const auto byte = std::to_integer<unsigned>(each);
+        if (to_come != 0) {
+            if (byte < least || byte > most)
+                return false;
+            --to_come;
+        } else if (byte >= 0x80) {
+            if (byte < 0xc2 || byte > 0xf4)
+                return false;
+            to_come = byte < 0xe0 ? 1 : byte < 0xf0 ? 2 : 3;
+            // The first of them also rules out detours, surrogates, and what is beyond Unicode.
+            least = byte == 0xe0 ? 0xa0 : byte == 0xf0 ? 0x90 : 0x80;
+            most = byte == 0xed ? 0x9f : byte == 0xf4 ? 0x8f : 0xbf;
+            continue;
+        }
+        least = 0x80;
+        most = 0xbf;
+    }
+    return to_come == 0;
+}
+
 } // namespace
 
 std::size_t websocket_codec::head_bytes(std::uint64_t body_bytes) const noexcept
@@ -210,7 +236,10 @@ traffic_command websocket_codec::decode_control(std::span<const std::byte> body)
         const unsigned said = body.size() == 1 ? 0
                                                : std::to_integer<unsigned>(body[0]) << 8 |
                                                      std::to_integer<unsigned>(body[1]);
-        code = is_close_code(said) ? static_cast<std::uint16_t>(said) : ws::close_protocol_error;
+        if (!is_close_code(said))
+            code = ws::close_protocol_error;
+        else
+            code = is_utf8(body.subspan(2)) ? static_cast<std::uint16_t>(said) : ws::close_no_text;
     }
     close_code_.store(code, std::memory_order_relaxed);
     return {traffic_command_kind::close, {}, 0};

@@ -425,6 +425,20 @@ TEST(WebsocketCodec, a_close_is_answered_with_its_code)
         {"\x03\xed", "880203ea"},
         {"\x03\xe7", "880203ea"},
         {"\x13\x88", "880203ea"},
+        // reasons that are UTF-8, and such that are not
+        {"\x03\xe8\xc2\x80 \xe0\xa0\x80 \xed\x9f\xbf \xef\xbf\xbf", "880203e8"},
+        {"\x03\xe8\xf0\x90\x80\x80\xf4\x8f\xbf\xbf", "880203e8"},
+        {"\x03\xe8\x80", "880203ef"},
+        {"\x03\xe8\xff", "880203ef"},
+        {"\x03\xe8\xc1\xbf", "880203ef"},         // a detour, here and in the next rows
+        {"\x03\xe8\xe0\x9f\xbf", "880203ef"},     //
+        {"\x03\xe8\xf0\x8f\xbf\xbf", "880203ef"}, //
+        {"\x03\xe8\xed\xa0\x80", "880203ef"},     // a surrogate
+        {"\x03\xe8\xf4\x90\x80\x80", "880203ef"}, // beyond Unicode
+        {"\x03\xe8\xe2\x82", "880203ef"},         // cut
+        {"\x03\xe8\xe2\x82\x41", "880203ef"},     // interrupted
+        {"\x03\xe8\xf0\x90\x80\xc0", "880203ef"}, //
+        {"\x03\xe7\xff", "880203ea"},             // the code is wrong before it
     };
     for (const auto& [payload, answer] : rows) {
         received to(side::server);
