@@ -180,12 +180,15 @@ frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size
         return decoded::no_frame;
     const std::uint8_t opcode = first & ws::opcode_bits;
     const bool is_control = opcode >= ws::close;
+    const bool continues = !is_control && (first & ws::final_bit) == 0;
+    const bool has_flags = flags_bytes_ != 0 &&
+                           (opcode == ws::binary || (opcode == ws::continuation && awaits_flags_));
     if (available >= 2) {
         const auto second = std::to_integer<std::uint8_t>(at[1]);
         const std::size_t length = second & ~ws::mask_bit;
         const bool is_masked = (second & ws::mask_bit) != 0;
         if (is_masked == masks_ || (is_control && length > ws::max_control_bytes) ||
-            (opcode == ws::binary && length < flags_bytes_))
+            (has_flags && length == 0 && !continues))
             return refuse(ws::close_protocol_error);
     }
     ws::frame_header header;
@@ -197,21 +200,26 @@ frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size
     case ws::decoded::header:
         break;
     }
-    const std::size_t of_payload = opcode == ws::binary ? flags_bytes_ : 0;
+    const bool is_nothing_yet = has_flags && header.payload_bytes == 0;
+    const std::size_t of_payload = has_flags && !is_nothing_yet ? flags_bytes_ : 0;
     if (available < header.header_bytes + of_payload)
         return decoded::incomplete;
-    const bool continues = (first & ws::final_bit) == 0;
     if (of_payload != 0)
         fragment_flags_ =
             from_payload(std::to_integer<std::uint8_t>(at[header.header_bytes] ^ header.key[0]));
-    if (!is_control)
+    if (!is_control) {
         in_fragments_ = continues;
+        awaits_flags_ = is_nothing_yet;
+    }
     control_ = is_control ? opcode : 0;
+    if (is_nothing_yet) {
+        head = {0, true, header.header_bytes, 0, false};
+        return decoded::head;
+    }
     decode_key_ = header.key;
     before_body_ = of_payload;
     head = {is_control ? std::uint8_t{0} : fragment_flags_, is_control,
-            header.header_bytes + of_payload, header.payload_bytes - of_payload,
-            continues && !is_control};
+            header.header_bytes + of_payload, header.payload_bytes - of_payload, continues};
     return decoded::head;
 }
 
@@ -228,8 +236,10 @@ traffic_command websocket_codec::decode_control(std::span<const std::byte> body)
         return {traffic_command_kind::ping, body, 0};
     case ws::pong:
         return {traffic_command_kind::pong, body, 0};
-    default:
+    case ws::close:
         break;
+    default:
+        return {}; // a fragment before the flags
     }
     std::uint16_t code = ws::close_without_code;
     if (!body.empty()) {

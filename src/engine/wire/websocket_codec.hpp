@@ -14,8 +14,9 @@ namespace zlink::engine {
 /// the connection are control frames of the WebSocket.
 ///
 /// The side that has connected masks what it sends, so that its bodies are copied; the other one
-/// must not. A peer may send a message in fragments, the first of which has to have the flags of
-/// ZWS. Text messages are refused.
+/// must not. A peer may send a message in fragments; with ZWS, those that come empty before the
+/// one with the flags are control frames that say nothing to the layers above. Text messages are
+/// refused.
 ///
 /// One object for each connection, see frame_codec.
 class websocket_codec final : public frame_codec {
@@ -61,6 +62,7 @@ private:
     std::size_t before_body_ = 0;      ///< bytes of the payload that are part of its head
     std::uint8_t control_ = 0;         ///< its opcode, if it is that of a control frame
     bool in_fragments_ = false;        ///< the frame of a message that is not the last came
+    bool awaits_flags_ = false;        ///< those that came of it were empty
     std::uint8_t fragment_flags_ = 0;
     /// For the close frame that answers what was decoded: set by who reads, used by who writes.
     std::atomic<std::uint16_t> close_code_{websocket::close_protocol_error};

@@ -287,6 +287,22 @@ TEST(WebsocketCodec, fragments_become_one_body)
     }
 }
 
+TEST(WebsocketCodec, the_flags_come_in_the_first_fragment_that_is_not_empty)
+{
+    const std::string sent = frame(0x02, "", key) + frame(0x89, "p", key) + frame(0x00, "", key) +
+                             frame(0x00, "\1"s, key) + frame(0x00, "", key) +
+                             frame(0x80, "ab", key) + frame(0x02, "", key) +
+                             frame(0x80, "\0whole"s, key) + frame(0x82, "\0next"s, key);
+    for (std::size_t piece = 1; piece <= sent.size(); ++piece) {
+        received to(side::server);
+        EXPECT_EQ(inbound_error::none, to.feed(sent, piece));
+        EXPECT_EQ("1:ab", to.next()) << piece;
+        EXPECT_EQ("0:whole", to.next()) << piece;
+        EXPECT_EQ("0:next", to.next()) << piece;
+        EXPECT_EQ("ping(p)", to.commands) << piece;
+    }
+}
+
 TEST(WebsocketCodec, control_frames_come_between_fragments)
 {
     received to(side::server);
@@ -376,7 +392,10 @@ TEST(WebsocketCodec, what_is_no_frame_is_refused_with_its_code)
         {"unmasked", side::server, frame(0x82, "\0hi"s), "880203ea"},
         {"unmasked ping", side::server, frame(0x89, ""), "880203ea"},
         {"empty", side::server, frame(0x82, "", key), "880203ea"},
-        {"empty first fragment", side::server, frame(0x02, "", key), "880203ea"},
+        {"empty in fragments", side::server,
+         frame(0x02, "", key) + frame(0x00, "", key) + frame(0x80, "", key), "880203ea"},
+        {"message after an empty fragment", side::server,
+         frame(0x02, "", key) + frame(0x82, "\0b"s, key), "880203ea"},
         {"reserved bit 1", side::server, frame(0xc2, "\0a"s, key), "880203ea"},
         {"reserved bit 2", side::server, frame(0xa2, "\0a"s, key), "880203ea"},
         {"reserved bit 3", side::server, frame(0x92, "\0a"s, key), "880203ea"},
