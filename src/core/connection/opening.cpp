@@ -9,6 +9,9 @@ namespace zlink::core {
 namespace {
 
 constexpr std::size_t read_bytes = 512;
+// More than an exchange has to say at once. Who lets that much wait is not listened to meanwhile:
+// it could ask for ever, such as by pings, and read no answer.
+constexpr std::size_t most_unsent_bytes = 64 * 1024;
 
 } // namespace
 
@@ -148,6 +151,8 @@ void opening::pump()
             return end_succeeded();
         if (!write() || before == state::waiting)
             return;
+        if (before == state::running && current().output().size() > most_unsent_bytes)
+            return; // there will be room to write
         if (before == state::done) {
             if (!current().output().empty())
                 return; // the next stage has to wait for room

@@ -309,6 +309,48 @@ TEST_F(Opening, gives_up_an_upgrade_that_hangs)
     EXPECT_EQ(proxy.ending.error, ETIMEDOUT);
 }
 
+/// Says each byte again, for ever.
+class echo_upgrade final : public transport::upgrade {
+public:
+    void start() override {}
+    std::span<const std::byte> output() const noexcept override { return output_; }
+    void consume_output(std::size_t bytes) noexcept override
+    {
+        output_.erase(output_.begin(), output_.begin() + static_cast<std::ptrdiff_t>(bytes));
+    }
+    std::size_t feed(std::span<const std::byte> bytes) override
+    {
+        output_.insert(output_.end(), bytes.begin(), bytes.end());
+        return bytes.size();
+    }
+    state current_state() const noexcept override { return state::running; }
+    int error() const noexcept override { return 0; }
+
+private:
+    std::vector<std::byte> output_;
+};
+
+TEST_F(Opening, does_not_listen_to_a_peer_that_reads_no_answers)
+{
+    constexpr std::size_t sent = 1'000'000;
+    transport::upgrades list;
+    list.push_back(std::make_unique<echo_upgrade>());
+    side one(io_, -1, std::move(list));
+    one.stream.portion = 1000;
+    one.stream.room = 0;
+    one.stream.input.assign(sent, 'x');
+    one.start();
+    for (int i = 0; i < 10'000; ++i)
+        one.stream.turn();
+    EXPECT_GT(one.stream.input.size(), sent - 100'000);
+    EXPECT_FALSE(one.stream.reader);
+    one.stream.room = SIZE_MAX;
+    while (one.stream.turn()) {
+    }
+    EXPECT_EQ(one.stream.written, std::string(sent, 'x'));
+    EXPECT_EQ(one.ends, 0);
+}
+
 TEST_F(Opening, waits_for_an_upgrade_that_waits_for_something_else)
 {
     auto list = words({{.waits = true}});
