@@ -255,11 +255,14 @@ void http_upgrade_server::refuse_head(fault what)
 
 void http_upgrade_server::take_head(std::string_view head)
 {
-    const auto refuse = [this](http::status status, std::string_view why) {
-        send(refusal(status, why));
+    http::request_parser<http::empty_body> parser;
+    const auto refuse = [&](http::status status, std::string_view why) {
+        std::string answer = refusal(status, why);
+        if (parser.get().method() == http::verb::head)
+            answer.resize(answer.find("\r\n\r\n") + 4); // that asks for no body
+        send(std::move(answer));
         fail(EPROTO);
     };
-    http::request_parser<http::empty_body> parser;
     if (!parse(head, parser))
         return refuse_head(fault::malformed);
     const auto& request = parser.get();

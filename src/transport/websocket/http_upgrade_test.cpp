@@ -315,6 +315,16 @@ TEST(HttpUpgradeServer, says_what_is_wrong_with_a_request)
     }
 }
 
+TEST(HttpUpgradeServer, answers_a_request_for_the_head_alone_without_a_body)
+{
+    const auto to = server();
+    feed(*to, replaced(good_request, "GET", "HEAD"));
+    const std::string answer = take_output(*to);
+    EXPECT_TRUE(answer.starts_with("HTTP/1.1 405 ")) << answer;
+    EXPECT_EQ(answer.size() - 4, answer.find("\r\n\r\n")) << answer;
+    EXPECT_NE("none", line_of(answer, "Content-Length"));
+}
+
 TEST(HttpUpgradeServer, sees_another_protocol_at_once)
 {
     const std::string others[] = {"\xff"s, "\x16\x03\x01"s, "\n"s, "\0"s, "GET /\x80"s};
