@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import swap
+import zws
 from bench import Bench
 from harness import Link, Peers, Side
 from tls_support import TlsBench
@@ -105,6 +106,27 @@ def tls_bench(peers, sides, tmp_path):
     made = TlsBench(peers, sides["zlink"], tmp_path)
     yield made
     made.release()
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory):
+    return zws.Certificates(tmp_path_factory.mktemp("tls") / "made")
+
+
+@pytest.fixture
+def ws_bench(request, peers, sides, pytestconfig):
+    """A socket under test among WebSockets; with the parameter `wss` in TLS."""
+    if pytestconfig.is_genuine:
+        pytest.skip("the library in the wheel has no WebSockets")
+    in_tls = getattr(request, "param", "ws") == "wss"
+    made = zws.Bench(peers, sides["zlink"], request.getfixturevalue("certificates") if in_tls else None)
+    yield made
+    made.release()
+
+
+@pytest.fixture(params=list(zws.LIBRARIES))
+def library(request):
+    return request.param
 
 
 @pytest.fixture(params=[True, False], ids=["binds", "connects"])

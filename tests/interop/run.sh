@@ -55,14 +55,14 @@ venv=$work/venv
 stamp=$venv/requirements.installed
 if ! cmp -s "$here/requirements.txt" "$stamp"; then
     python=${PYTHON:-python3}
-    command -v "$python" >/dev/null || fail "$python not found: install Python 3.9 or newer"
+    command -v "$python" >/dev/null || fail "$python not found: install Python 3.10 or newer"
     "$python" -c 'import venv, ensurepip' 2>/dev/null ||
         fail "$python cannot create virtual environments: install python3-venv"
     rm -rf "$venv"
     "$python" -m venv "$venv" || fail "cannot create a virtual environment in $venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check \
         --only-binary :all: --requirement "$here/requirements.txt" ||
-        fail "pip could not install pyzmq and pytest: is a package index reachable?"
+        fail "pip could not install what requirements.txt names: is a package index reachable?"
     cp "$here/requirements.txt" "$stamp"
 fi
 
