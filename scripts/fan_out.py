@@ -40,7 +40,8 @@ def run(options, directory, transport, subscribers):
         print(f"failed ({done.returncode}): {' '.join(command)} {done.stderr.strip()}",
               file=sys.stderr)
         return None
-    return json.loads(done.stdout)
+    result = json.loads(done.stdout)
+    return {} if result["status"] == "skipped" else result
 
 
 def short(value):
@@ -52,7 +53,7 @@ def short(value):
 
 def spread(values, write=short):
     if not values:
-        return "failed"
+        return "-"
     return f"{write(statistics.median(values))} [{write(min(values))} .. {write(max(values))}]"
 
 
@@ -83,7 +84,8 @@ def main():
                 good = [each for each in runs[name] if each]
                 cpu = [each["cpu_ns_per_delivery"] for each in good]
                 own = [each["publisher_cpu_ns_per_delivery"] for each in good]
-                line += f" {spread([each[figure] for each in good])} |"
+                absent = "failed" if None in runs[name] else "n/a"
+                line += f" {spread([each[figure] for each in good]) if good else absent} |"
                 line += f" {statistics.median(cpu):.0f} ({statistics.median(own):.0f}) |" \
                     if good else " |"
             for name in names[1:]:

@@ -104,7 +104,8 @@ const std::map<std::string, pattern>& pattern_names()
 const std::map<std::string, transport>& transport_names()
 {
     static const std::map<std::string, transport> names{
-        {"tcp", transport::tcp}, {"ipc", transport::ipc}, {"inproc", transport::inproc}};
+        {"tcp", transport::tcp}, {"ipc", transport::ipc}, {"inproc", transport::inproc},
+        {"ws", transport::ws},   {"tls", transport::tls}, {"wss", transport::wss}};
     return names;
 }
 
@@ -238,6 +239,17 @@ int party_count(const cell& what)
     }
 }
 
+bool same_but_for_transport(const cell& left, cell right)
+{
+    right.transport = left.transport;
+    return left == right;
+}
+
+bool has_tls(transport value)
+{
+    return value == transport::tls || value == transport::wss;
+}
+
 bool exists(const cell& what)
 {
     if (what.mechanism != mechanism::null &&
@@ -246,7 +258,8 @@ bool exists(const cell& what)
     }
     if (!has_many_connections(what.pattern)) {
         return what.mode != mode::loaded &&
-               (what.pattern != pattern::stream || what.transport == transport::tcp);
+               (what.pattern != pattern::stream || what.transport == transport::tcp ||
+                what.transport == transport::tls);
     }
     switch (what.mode) {
     case mode::throughput:

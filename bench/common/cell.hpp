@@ -34,7 +34,7 @@ enum class pattern {
     connections,      ///< many DEALER connect to one ROUTER and send one message each
 };
 
-enum class transport { tcp, ipc, inproc };
+enum class transport { tcp, ipc, inproc, ws, tls, wss };
 
 enum class mode {
     throughput,
@@ -73,6 +73,8 @@ struct cell {
     int io_threads = 1;          ///< of each context
     bench::api api = api::buffer;
     bench::mechanism mechanism = mechanism::null;
+
+    bool operator==(const cell&) const = default;
 };
 
 /// The body starts with a 64-bit sequence number, so it cannot be smaller than that.
@@ -111,8 +113,15 @@ std::string label(const cell& what);
 /// Sockets on the side that is many: those that receive from one, send to one, or use a broker.
 int party_count(const cell& what);
 
-/// False if there is no such thing: STREAM is for tcp, within the process and for STREAM there is
-/// no mechanism, a load needs many connections, and only a broker of these has round trips.
+/// True if the cells differ in nothing but their transport.
+bool same_but_for_transport(const cell& left, cell right);
+
+/// True if TLS secures the connections of a transport.
+bool has_tls(transport value);
+
+/// False if there is no such thing: STREAM is for tcp and tls, within the process and for STREAM
+/// there is no mechanism, a load needs many connections, and only a broker of these has round
+/// trips.
 bool exists(const cell& what);
 
 /// True if the messages of a cell with many connections carry the time they are counted from.

@@ -5,6 +5,8 @@
 #include "common/cell.hpp"
 #include "common/cpu_time.hpp"
 #include "common/json.hpp"
+#include "worker/endpoints.hpp"
+#include "worker/security.hpp"
 #include "worker/usage.hpp"
 #include "worker/zmq_handles.hpp"
 
@@ -60,7 +62,7 @@ settings parse(int argc, char** argv)
 {
     settings chosen;
     CLI::App app("One publisher, many subscribers; prints one JSON line");
-    app.add_option("--transport", chosen.transport, "tcp, ipc or inproc")
+    app.add_option("--transport", chosen.transport, "tcp, ipc, inproc, ws, tls or wss")
         ->transform(CLI::CheckedTransformer(transport_names()).description(""));
     app.add_option("--subscribers", chosen.subscribers, "How many")->check(CLI::PositiveNumber);
     app.add_option("--size", chosen.size_bytes, "Message body in bytes, at least 8")
@@ -211,21 +213,12 @@ void set_up_context(const worker::context& context, int sockets)
             "zmq_ctx_set(ZMQ_MAX_SOCKETS)");
 }
 
-std::string endpoint(bench::transport transport, const directory& files)
-{
-    switch (transport) {
-    case transport::tcp:
-        return "tcp://127.0.0.1:*";
-    case transport::ipc:
-        return "ipc://" + (files.path / "fan_out").string();
-    default:
-        return "inproc://fan_out";
-    }
-}
-
 std::string measure(const settings& chosen)
 {
     worker::require_descriptors_for(chosen.subscribers);
+    worker::require_transport(chosen.transport);
+    cell what;
+    what.transport = chosen.transport;
     const directory files;
     const worker::context publishing(chosen.io_threads);
     const worker::context others(chosen.io_threads);
@@ -238,7 +231,8 @@ std::string measure(const settings& chosen)
     publisher.set(ZMQ_SNDHWM, chosen.hwm);
     publisher.set(ZMQ_XPUB_NODROP, 1);
     publisher.set(ZMQ_BACKLOG, backlog);
-    publisher.bind(endpoint(chosen.transport, files));
+    worker::secure_server(publisher, what);
+    publisher.bind(worker::endpoint_to_bind(chosen.transport, files.path.string(), "fan_out"));
     const std::string where = publisher.last_endpoint();
 
     const std::int64_t set_up_from_ns = now_ns();
@@ -247,6 +241,7 @@ std::string measure(const settings& chosen)
         worker::socket& fresh = subscribers.emplace_back(subscribing, ZMQ_SUB);
         fresh.set(ZMQ_RCVHWM, chosen.hwm);
         fresh.set(ZMQ_SUBSCRIBE, "");
+        worker::secure_client(fresh, what);
         fresh.connect(where);
     }
     progress shared;
@@ -300,6 +295,13 @@ int main(int argc, char** argv)
     ::alarm(chosen.timeout_s); // a run that hangs ends without a result
     try {
         std::puts(zlink::bench::measure(chosen).c_str());
+        return 0;
+    } catch (const zlink::bench::worker::unsupported& error) {
+        std::puts(zlink::bench::json_object()
+                      .add("status", "skipped")
+                      .add("error", error.what())
+                      .str()
+                      .c_str());
         return 0;
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/links.hpp"
 
+#include "worker/endpoints.hpp"
 #include "worker/security.hpp"
 
 #define ZMQ_BUILD_DRAFT_API
@@ -68,19 +69,6 @@ std::string routing_id(side value)
     return value == side::source ? "source-1" : "the-sink";
 }
 
-std::string endpoint_to_bind(const settings& chosen, std::size_t link)
-{
-    switch (chosen.what.transport) {
-    case transport::ipc:
-        return fmt::format("ipc://{}/link-{}", chosen.ipc_directory, link);
-    case transport::inproc:
-        return fmt::format("inproc://link-{}", link);
-    case transport::tcp:
-        break;
-    }
-    return "tcp://127.0.0.1:*";
-}
-
 void set_options(socket& target, int type, const settings& chosen, side mine)
 {
     target.set(ZMQ_SNDHWM, chosen.hwm);
@@ -121,11 +109,12 @@ std::deque<socket> open_sockets(const settings& chosen, side mine, const context
         socket& added = sockets.emplace_back(owner, type);
         set_options(added, type, chosen, mine);
         if (sender == plan.sender_binds) {
-            secure_server(added, chosen.what.mechanism);
-            added.bind(endpoint_to_bind(chosen, link));
+            secure_server(added, chosen.what);
+            added.bind(endpoint_to_bind(chosen.what.transport, chosen.ipc_directory,
+                                        fmt::format("link-{}", link)));
             control.send(added.last_endpoint());
         } else {
-            secure_client(added, chosen.what.mechanism);
+            secure_client(added, chosen.what);
             added.connect(control.receive());
         }
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/crowd.hpp"
+#include "worker/endpoints.hpp"
 #include "worker/links.hpp"
 #include "worker/measurement.hpp"
 #include "worker/peer_process.hpp"
@@ -91,6 +92,7 @@ int measure(settings& chosen, char** argv)
 {
     run_guard guard(chosen);
     try {
+        require_transport(chosen.what.transport);
         if (has_many_connections(chosen.what.pattern)) {
             guard.succeed(result_line(chosen, measure_crowd(chosen, guard)));
             return 0;

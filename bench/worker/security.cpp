@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/security.hpp"
 
+#include "common/certificates.hpp"
+
 #include <zmq.h>
 
 #include <array>
@@ -39,9 +41,13 @@ void require_curve()
 
 } // namespace
 
-void secure_server(socket& target, mechanism chosen)
+void secure_server(socket& target, const cell& what)
 {
-    if (chosen == mechanism::null) {
+    if (has_tls(what.transport)) {
+        target.set(ZMQ_TLS_CERT, server_certificate);
+        target.set(ZMQ_TLS_KEY, server_key);
+    }
+    if (what.mechanism == mechanism::null) {
         return;
     }
     require_curve();
@@ -49,9 +55,12 @@ void secure_server(socket& target, mechanism chosen)
     set_key(target, ZMQ_CURVE_SECRETKEY, server_secret_key);
 }
 
-void secure_client(socket& target, mechanism chosen)
+void secure_client(socket& target, const cell& what)
 {
-    if (chosen == mechanism::null) {
+    if (has_tls(what.transport)) {
+        target.set(ZMQ_TLS_CA, authority_certificate);
+    }
+    if (what.mechanism == mechanism::null) {
         return;
     }
     require_curve();

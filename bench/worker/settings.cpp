@@ -18,7 +18,7 @@ void add_cell_options(CLI::App& app, cell& what)
 {
     app.add_option("--pattern", what.pattern, "Socket pattern")
         ->transform(CLI::CheckedTransformer(pattern_names()).description(""));
-    app.add_option("--transport", what.transport, "Transport: tcp, ipc or inproc")
+    app.add_option("--transport", what.transport, "Transport: tcp, ipc, inproc, ws, tls or wss")
         ->transform(CLI::CheckedTransformer(transport_names()).description(""));
     app.add_option("--mode", what.mode, "throughput or latency")
         ->transform(CLI::CheckedTransformer(mode_names()).description(""));
@@ -96,8 +96,8 @@ std::string contradiction(const settings& chosen, bool contexts_given)
         return "inproc needs a context shared by both sides: --contexts 1";
     }
     if (!exists(chosen.what)) {
-        return "there is no such cell: stream is for tcp, curve not for stream nor inproc, loaded "
-               "for many connections, and with these latency is for broker";
+        return "there is no such cell: stream is for tcp and tls, curve not for stream nor inproc, "
+               "loaded for many connections, and with these latency is for broker";
     }
     if (has_many_connections(chosen.what.pattern)) {
         return contradiction_of_many(chosen);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "worker/stage.hpp"
 
+#include "worker/endpoints.hpp"
 #include "worker/security.hpp"
-
 #include "worker/usage.hpp"
 
 #include <fmt/format.h>
@@ -37,14 +37,14 @@ stage::stage(const settings& chosen, run_guard& guard, int sockets)
 socket& stage::open_hub(int type)
 {
     socket& added = open(hub_, type);
-    secure_server(added, chosen_.what.mechanism);
+    secure_server(added, chosen_.what);
     return added;
 }
 
 socket& stage::open_party(int type)
 {
     socket& added = open(parties_ ? *parties_ : hub_, type);
-    secure_client(added, chosen_.what.mechanism);
+    secure_client(added, chosen_.what);
     return added;
 }
 
@@ -59,18 +59,8 @@ socket& stage::open(const context& owner, int type)
 std::string stage::bind(socket& target)
 {
     target.set(ZMQ_BACKLOG, backlog);
-    const int number = endpoints_++;
-    switch (chosen_.what.transport) {
-    case transport::ipc:
-        target.bind(fmt::format("ipc://{}/hub-{}", chosen_.ipc_directory, number));
-        break;
-    case transport::inproc:
-        target.bind(fmt::format("inproc://hub-{}", number));
-        break;
-    case transport::tcp:
-        target.bind("tcp://127.0.0.1:*");
-        break;
-    }
+    target.bind(endpoint_to_bind(chosen_.what.transport, chosen_.ipc_directory,
+                                 fmt::format("hub-{}", endpoints_++)));
     return target.last_endpoint();
 }
 
