@@ -8,32 +8,30 @@
 // share nothing but the socket can be faster. Behind the table stands what it takes to bring one
 // cache line from one processor to another, which bounds all that passes between threads, and what
 // the instruction takes by which Linux copies to and from sockets on x86, for the best and the
-// worst place of the buffer. A second table tells what libsodium takes to seal and open messages,
-// which bounds what CURVE carries.
+// worst place of the buffer. The rows of tls are OpenSSL on sockets of tcp, with full records. A
+// second table tells what libsodium takes to seal and open messages, which bounds what CURVE
+// carries.
+//
+// With --pattern it makes one measurement, as zlink_bench_worker does: so zlink_bench --floor lets
+// it take turns with libraries.
+#include "bare/channel.hpp"
 #include "common/cell.hpp"
-#include "common/cpu_time.hpp"
 #include "floor/sealing.hpp"
+#include "floor/single.hpp"
+#include "floor/traffic.hpp"
 
 #include <CLI/CLI.hpp>
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
-#include <numeric>
 #include <optional>
-#include <stdexcept>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -43,23 +41,42 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-constexpr std::size_t piece_bytes = 62 * 1024;
-/// A frame of ZMTP has a header of this size before a short body, and this one before a long one.
-constexpr std::size_t short_header_bytes = 2;
-constexpr std::size_t long_header_bytes = 9;
-constexpr std::size_t longest_short_body = 255;
-
 struct settings {
+    std::vector<transport> transports{transport::tcp, transport::ipc, transport::tls};
     std::vector<std::size_t> sizes_bytes{64, 256, 1024, 65536, 131072, 262144};
     int runs = 5;
     std::size_t stream_bytes = std::size_t{1} << 30;
     int round_trips = 20'000;
+
+    bool identify = false;
+    std::optional<single_run> single; ///< instead of tables
 };
+
+/// The options of the worker; it has others, which are of no concern here.
+void add_single_options(CLI::App& app, single_run& wanted)
+{
+    const std::string group = "One measurement, for zlink_bench";
+    const auto names = [](const auto& map) { return CLI::CheckedTransformer(map).description(""); };
+    app.add_option("--pattern", wanted.what.pattern, "As of zlink_bench_worker, like what follows")
+        ->transform(names(pattern_names()))
+        ->group(group);
+    app.add_option("--mode", wanted.what.mode)->transform(names(mode_names()))->group(group);
+    app.add_option("--mechanism", wanted.what.mechanism)
+        ->transform(names(mechanism_names()))
+        ->group(group);
+    app.add_option("--count", wanted.count)->group(group);
+    app.add_option("--scale", wanted.scale)->check(CLI::PositiveNumber)->group(group);
+    app.allow_extras();
+}
 
 settings parse(int argc, char** argv)
 {
     settings chosen;
     CLI::App app("What the sockets of this machine carry without a messaging library");
+    single_run wanted;
+    app.add_option("--transport", chosen.transports, "tcp, ipc, tls: OpenSSL over tcp (all)")
+        ->delimiter(',')
+        ->transform(CLI::CheckedTransformer(transport_names()).description(""));
     app.add_option("--size", chosen.sizes_bytes, "Message bodies in bytes, separated by commas")
         ->delimiter(',')
         ->check(CLI::Range(std::size_t{1}, std::size_t{1} << 30));
@@ -69,193 +86,24 @@ settings parse(int argc, char** argv)
         ->check(CLI::PositiveNumber);
     app.add_option("--round-trips", chosen.round_trips, "Round trips of each run")
         ->check(CLI::PositiveNumber);
+    app.add_flag("--identify", chosen.identify, "Only print what is measured, for zlink_bench");
+    add_single_options(app, wanted);
     try {
         app.parse(argc, argv);
+        const bool single = app.count("--pattern") != 0;
+        if (!single && !chosen.identify && app.remaining_size() != 0) {
+            throw CLI::ExtrasError(app.remaining());
+        }
+        if (single) {
+            wanted.what.transport = chosen.transports.front();
+            wanted.what.size_bytes = chosen.sizes_bytes.front();
+            wanted.what.extents.assign(dimensions_of(wanted.what.pattern).size(), 1);
+            chosen.single = wanted;
+        }
     } catch (const CLI::ParseError& error) {
         std::exit(app.exit(error) == 0 ? 0 : 2);
     }
     return chosen;
-}
-
-std::size_t framed(std::size_t body_bytes)
-{
-    return body_bytes + (body_bytes > longest_short_body ? long_header_bytes : short_header_bytes);
-}
-
-template <class Result>
-Result checked(Result result, const char* what)
-{
-    if (result < 0)
-        throw std::system_error(errno, std::generic_category(), what);
-    return result;
-}
-
-class descriptor {
-public:
-    explicit descriptor(int fd) : fd_(checked(fd, "socket")) {}
-    ~descriptor()
-    {
-        if (fd_ >= 0)
-            ::close(fd_);
-    }
-    descriptor(descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    descriptor& operator=(descriptor&&) = delete;
-    int get() const noexcept { return fd_; }
-
-private:
-    int fd_;
-};
-
-struct connection {
-    descriptor source;
-    descriptor sink;
-};
-
-connection connect_tcp()
-{
-    const descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    auto* const generic = reinterpret_cast<sockaddr*>(&address);
-    checked(::bind(listener.get(), generic, size), "bind");
-    checked(::getsockname(listener.get(), generic, &size), "getsockname");
-    checked(::listen(listener.get(), 1), "listen");
-    descriptor source(::socket(AF_INET, SOCK_STREAM, 0));
-    checked(::connect(source.get(), generic, size), "connect");
-    descriptor sink(::accept(listener.get(), nullptr, nullptr));
-    const int on = 1;
-    for (const int fd : {source.get(), sink.get()})
-        checked(::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), "TCP_NODELAY");
-    return {std::move(source), std::move(sink)};
-}
-
-connection connect_ipc()
-{
-    int ends[2];
-    checked(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), "socketpair");
-    return {descriptor(ends[0]), descriptor(ends[1])};
-}
-
-connection connect(transport over)
-{
-    return over == transport::tcp ? connect_tcp() : connect_ipc();
-}
-
-void write_all(int fd, const char* data, std::size_t bytes)
-{
-    while (bytes) {
-        const ssize_t written = checked(::send(fd, data, bytes, MSG_NOSIGNAL), "send");
-        data += written;
-        bytes -= static_cast<std::size_t>(written);
-    }
-}
-
-// Without sleeping: tries until all of it has come.
-void read_all(int fd, char* data, std::size_t bytes)
-{
-    while (bytes) {
-        const ssize_t count = ::recv(fd, data, bytes, MSG_DONTWAIT);
-        if (count < 0 && (errno == EAGAIN || errno == EINTR))
-            continue;
-        if (checked(count, "recv") == 0)
-            throw std::runtime_error("the connection was closed");
-        data += count;
-        bytes -= static_cast<std::size_t>(count);
-    }
-}
-
-/// Both sides at once, each in a thread. If one fails, the other one's connection ends.
-template <class Source, class Sink>
-void run(const connection& ends, Source source, Sink sink)
-{
-    std::exception_ptr failed_source;
-    std::exception_ptr failed_sink;
-    const auto guarded = [&ends](auto& side, int fd, std::exception_ptr& failed) {
-        try {
-            side(fd);
-        } catch (...) {
-            failed = std::current_exception();
-            ::shutdown(ends.source.get(), SHUT_RDWR);
-            ::shutdown(ends.sink.get(), SHUT_RDWR);
-        }
-    };
-    {
-        const std::jthread other([&] { guarded(sink, ends.sink.get(), failed_sink); });
-        guarded(source, ends.source.get(), failed_source);
-    }
-    for (const std::exception_ptr& failed : {failed_source, failed_sink})
-        if (failed)
-            std::rethrow_exception(failed);
-}
-
-struct flow {
-    double bytes_per_s = 0;
-    double cpu_s_per_byte = 0; ///< of both sides
-};
-
-flow stream(transport over, std::size_t bytes)
-{
-    const connection ends = connect(over);
-    const cpu_time cpu_before = cpu_time::now();
-    const auto begin = clock::now();
-    run(
-        ends,
-        [bytes](int fd) {
-            const std::vector<char> piece(piece_bytes, 'x');
-            for (std::size_t sent = 0; sent < bytes;) {
-                const std::size_t step = std::min(piece.size(), bytes - sent);
-                write_all(fd, piece.data(), step);
-                sent += step;
-            }
-        },
-        [bytes](int fd) {
-            std::vector<char> piece(2 * piece_bytes);
-            for (std::size_t received = 0; received < bytes;) {
-                const ssize_t count = checked(::recv(fd, piece.data(), piece.size(), 0), "recv");
-                if (count == 0)
-                    throw std::runtime_error("the connection was closed");
-                received += static_cast<std::size_t>(count);
-            }
-        });
-    const double size = static_cast<double>(bytes);
-    return {size / std::chrono::duration<double>(clock::now() - begin).count(),
-            static_cast<double>((cpu_time::now() - cpu_before).total_ns) / 1e9 / size};
-}
-
-struct dialogue {
-    double mean_us = 0; ///< one way
-    double p50_us = 0;
-    double p99_us = 0;
-};
-
-dialogue talk(transport over, std::size_t bytes, int round_trips)
-{
-    std::vector<double> times_us;
-    times_us.reserve(static_cast<std::size_t>(round_trips));
-    run(
-        connect(over),
-        [&](int fd) {
-            std::vector<char> message(bytes, 'x');
-            for (int i = 0; i < round_trips; ++i) {
-                const auto begin = clock::now();
-                write_all(fd, message.data(), bytes);
-                read_all(fd, message.data(), bytes);
-                times_us.push_back(
-                    std::chrono::duration<double, std::micro>(clock::now() - begin).count() / 2);
-            }
-        },
-        [bytes, round_trips](int fd) {
-            std::vector<char> message(bytes);
-            for (int i = 0; i < round_trips; ++i) {
-                read_all(fd, message.data(), bytes);
-                write_all(fd, message.data(), bytes);
-            }
-        });
-    std::ranges::sort(times_us);
-    return {std::accumulate(times_us.begin(), times_us.end(), 0.0) / round_trips,
-            times_us[times_us.size() / 2], times_us[times_us.size() * 99 / 100]};
 }
 
 /// The run in the middle, in the order of what `order` takes from a result.
@@ -343,21 +191,28 @@ void report(const settings& chosen)
 {
     fmt::print("| transport | bytes | messages/s | CPU per message (us) | round trips/s | one way: "
                "mean / median / 99th percentile (us) |\n|---|---:|---:|---:|---:|---:|\n");
-    for (const transport over : {transport::tcp, transport::ipc}) {
+    for (const transport over : chosen.transports) {
+        if (!bare::can_connect(over)) {
+            continue;
+        }
         const flow middle_flow = median(
             chosen.runs, [&] { return stream(over, chosen.stream_bytes); }, &flow::bytes_per_s);
         for (const std::size_t size : chosen.sizes_bytes) {
             // A large message takes the time of many small ones.
+            constexpr std::size_t short_bytes = 62 * 1024;
             const int round_trips =
-                std::max(1, chosen.round_trips / static_cast<int>(1 + size / piece_bytes));
+                std::max(1, chosen.round_trips / static_cast<int>(1 + size / short_bytes));
             const dialogue middle = median(
-                chosen.runs, [&] { return talk(over, framed(size), round_trips); },
+                chosen.runs,
+                [&] { return talk(over, framed(size), static_cast<std::uint64_t>(round_trips)); },
                 &dialogue::mean_us);
             const auto bytes = static_cast<double>(framed(size));
+            const double cpu_s_per_byte = static_cast<double>(middle_flow.cpu.total_ns) * 1e-9 /
+                                          (middle_flow.bytes_per_s * middle_flow.elapsed_s);
             fmt::print("| {} | {} | {:.3g} M | {:.2g} | {:.0f} k | {:.1f} / {:.1f} / {:.1f} |\n",
                        name(over), size, middle_flow.bytes_per_s / bytes / 1e6,
-                       middle_flow.cpu_s_per_byte * bytes * 1e6, 1e3 / (2 * middle.mean_us),
-                       middle.mean_us, middle.p50_us, middle.p99_us);
+                       cpu_s_per_byte * bytes * 1e6, 1e3 / (2 * middle.mean_us()), middle.mean_us(),
+                       middle.percentile_us(0.5), middle.percentile_us(0.99));
             std::fflush(stdout);
         }
     }
@@ -380,8 +235,17 @@ void report(const settings& chosen)
 
 int main(int argc, char** argv)
 {
+    using namespace zlink::bench;
+    const settings chosen = parse(argc, argv);
+    std::signal(SIGPIPE, SIG_IGN); // OpenSSL writes to sockets as to files
     try {
-        zlink::bench::report(zlink::bench::parse(argc, argv));
+        if (chosen.identify) {
+            fmt::print("{}\n", identify_floor());
+        } else if (chosen.single) {
+            fmt::print("{}\n", measure_single(*chosen.single));
+        } else {
+            report(chosen);
+        }
         return 0;
     } catch (const std::exception& error) {
         fmt::print(stderr, "zlink_bench_floor: {}\n", error.what());
