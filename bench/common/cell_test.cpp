@@ -76,6 +76,29 @@ TEST(cell, has_curve_where_there_are_connections_of_zmtp)
     EXPECT_FALSE(exists(what));
 }
 
+TEST(cell, has_records_of_STREAM_where_bytes_flow_as_they_are)
+{
+    cell what;
+    what.pattern = pattern::stream;
+    for (const auto& [text, which] : transport_names()) {
+        what.transport = which;
+        EXPECT_EQ(exists(what), text == "tcp" || text == "tls") << text;
+    }
+}
+
+TEST(cell, is_the_same_over_another_transport)
+{
+    cell over_tcp = broker_cell(4, 2, 100);
+    cell over_tls = over_tcp;
+    over_tls.transport = transport::tls;
+    EXPECT_TRUE(same_but_for_transport(over_tcp, over_tls));
+    over_tls.extents.back() = 1;
+    EXPECT_FALSE(same_but_for_transport(over_tcp, over_tls));
+    over_tls = over_tcp;
+    over_tls.mode = mode::latency;
+    EXPECT_FALSE(same_but_for_transport(over_tcp, over_tls));
+}
+
 TEST(cell, has_a_count_that_is_enough_for_the_slowest)
 {
     // One request at a time needs a wake-up for each hop; a hundred share them.

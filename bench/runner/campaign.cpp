@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -83,6 +84,9 @@ private:
 
 std::map<std::string, std::string> environment_for(const library& measured)
 {
+    if (measured.is_floor()) {
+        return {};
+    }
     const char* const inherited = std::getenv("LD_LIBRARY_PATH");
     std::string path = measured.directory.string();
     if (inherited != nullptr && *inherited != '\0') {
@@ -122,7 +126,7 @@ run_record run_worker(const settings& chosen, std::vector<std::string> arguments
     arguments.insert(arguments.end(), chosen.worker_arguments.begin(),
                      chosen.worker_arguments.end());
     const process_result result =
-        run_process(chosen.worker, arguments, environment, chosen.timeout_s + grace_s);
+        run_process(measured.program, arguments, environment, chosen.timeout_s + grace_s);
 
     run_record record;
     const std::string line = result.output.substr(0, result.output.find('\n'));
@@ -152,42 +156,70 @@ std::vector<std::string> arguments_for(const cell& what)
     return arguments;
 }
 
-bool same_but_for_mode(const cell& left, const cell& right)
+/// What a library did in a cell at the highest rate, if that was measured, else in some runs now.
+cell_record runs_at_highest_rate(const settings& chosen, cell what, std::size_t reference,
+                                 const std::vector<cell_record>& records,
+                                 const std::filesystem::path& scratch)
 {
-    return left.pattern == right.pattern && left.transport == right.transport &&
-           left.size_bytes == right.size_bytes && left.extents == right.extents &&
-           left.io_threads == right.io_threads && left.api == right.api &&
-           left.mechanism == right.mechanism;
-}
-
-/// The rate of a cell in loaded mode: a share of the highest one of the library that the subject is
-/// compared with, from the cell in throughput mode if that was measured, else from some runs now.
-/// Nothing if these fail.
-std::optional<double> rate_of_load(const settings& chosen, const cell& what,
-                                   const std::vector<cell_record>& records,
-                                   const std::filesystem::path& scratch)
-{
-    if (chosen.per_second > 0) {
-        return chosen.per_second;
-    }
-    const std::size_t reference = chosen.libraries.size() > 1 ? 1 : 0;
-    std::optional<spread> rates;
+    what.mode = mode::throughput;
+    cell_record tried{what, {}};
     for (const cell_record& record : records) {
-        if (record.what.mode == mode::throughput && same_but_for_mode(record.what, what)) {
-            rates = values_of(record, reference, "messages_per_s");
+        if (record.what == what) {
+            tried = record;
         }
     }
-    if (!rates) {
-        cell_record tried{what, {}};
-        tried.what.mode = mode::throughput;
+    if (!values_of(tried, reference, "messages_per_s") && !is_skipped(tried, reference)) {
         for (int number = 1; number <= std::min(chosen.runs, 3); ++number) {
             tried.runs.push_back(run_worker(chosen, arguments_for(tried.what),
                                             chosen.libraries[reference], scratch));
             tried.runs.back().library = reference;
         }
-        rates = values_of(tried, reference, "messages_per_s");
     }
-    return rates ? std::optional(rates->median * chosen.load) : std::nullopt;
+    return tried;
+}
+
+struct load {
+    std::optional<double> per_second; ///< nothing: not known
+    bool is_absent = false;           ///< because no library has what is to be measured
+};
+
+/// The rate of cells in loaded mode that differ in their transport only: a share of the highest one
+/// of the library that the subject is compared with (of the subject if that has none), over the
+/// slowest of the transports.
+load load_of(const settings& chosen, std::span<const cell> group,
+             const std::vector<cell_record>& records, const std::filesystem::path& scratch)
+{
+    if (chosen.per_second > 0) {
+        return {chosen.per_second};
+    }
+    std::optional<double> lowest;
+    bool is_absent = true;
+    for (const cell& what : group) {
+        std::optional<spread> highest;
+        for (const std::size_t library : {std::size_t{1}, std::size_t{0}}) {
+            if (!highest && library < chosen.libraries.size()) {
+                const cell_record tried =
+                    runs_at_highest_rate(chosen, what, library, records, scratch);
+                highest = values_of(tried, library, "messages_per_s");
+                is_absent = is_absent && is_skipped(tried, library);
+            }
+        }
+        if (highest) {
+            lowest = std::min(highest->median, lowest.value_or(highest->median));
+        }
+    }
+    return {lowest ? std::optional(*lowest * chosen.load) : std::nullopt, is_absent};
+}
+
+/// The cell at the beginning, and those after it that take turns with it.
+std::span<const cell> next_group(const settings& chosen, std::span<const cell> cells)
+{
+    std::size_t count = 1;
+    while (!chosen.compared.empty() && count < cells.size() &&
+           same_but_for_transport(cells[0], cells[count])) {
+        ++count;
+    }
+    return cells.first(count);
 }
 
 } // namespace
@@ -216,34 +248,46 @@ std::vector<cell_record> run_campaign(const settings& chosen)
     const auto runs = static_cast<std::size_t>(chosen.runs);
     progress shown(chosen.cells.size() * chosen.libraries.size() * runs);
     std::vector<cell_record> records;
-    for (const cell& what : chosen.cells) {
-        std::vector<std::string> arguments = arguments_for(what);
-        std::string problem;
-        if (what.mode == mode::loaded) {
-            const auto rate = rate_of_load(chosen, what, records, scratch.path());
-            if (rate) {
-                arguments.push_back(fmt::format("--rate={:.0f}", std::max(*rate, 1.0)));
+    for (std::span<const cell> left = chosen.cells; !left.empty();) {
+        const std::span<const cell> group = next_group(chosen, left);
+        left = left.subspan(group.size());
+        std::vector<std::string> added_arguments;
+        run_record without_rate;
+        if (group.front().mode == mode::loaded) {
+            const load wanted = load_of(chosen, group, records, scratch.path());
+            if (wanted.per_second) {
+                added_arguments.push_back(
+                    fmt::format("--rate={:.0f}", std::max(*wanted.per_second, 1.0)));
             } else {
-                problem = "the highest rate could not be measured";
+                without_rate.failure = "the highest rate could not be measured";
+                without_rate.skipped = wanted.is_absent;
             }
         }
-        cell_record& record = records.emplace_back();
-        record.what = what;
+        std::vector<cell_record> added;
+        for (const cell& what : group) {
+            added.push_back({what, {}});
+        }
         for (int number = 1; number <= chosen.runs; ++number) {
-            for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
-                const library& measured = chosen.libraries[index];
-                shown.start(what, measured.name, number);
-                run_record run;
-                run.failure = problem;
-                if (problem.empty()) {
-                    run = run_worker(chosen, arguments, measured, scratch.path());
+            for (cell_record& record : added) {
+                std::vector<std::string> arguments = arguments_for(record.what);
+                arguments.insert(arguments.end(), added_arguments.begin(), added_arguments.end());
+                for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
+                    const library& measured = chosen.libraries[index];
+                    shown.start(record.what, measured.name, number);
+                    run_record run = without_rate;
+                    if (run.ok()) {
+                        run = run_worker(chosen, arguments, measured, scratch.path());
+                    }
+                    run.library = index;
+                    run.number = number;
+                    record.runs.push_back(std::move(run));
                 }
-                run.library = index;
-                run.number = number;
-                record.runs.push_back(std::move(run));
             }
         }
-        shown.finish(chosen, record);
+        for (cell_record& record : added) {
+            shown.finish(chosen, record);
+            records.push_back(std::move(record));
+        }
     }
     return records;
 }

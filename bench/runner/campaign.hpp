@@ -39,8 +39,9 @@ struct identity {
 std::vector<identity> identify(const settings& chosen);
 
 /// Measures every cell with every library, taking turns: first run of each library, second run of
-/// each library, and so on. Tells about its progress on standard error. Files the worker may leave
-/// behind are removed.
+/// each library, and so on. Cells that differ in nothing but compared transports take turns too:
+/// first run of each of them with each library, and so on. Tells about its progress on standard
+/// error. Files the worker may leave behind are removed.
 std::vector<cell_record> run_campaign(const settings& chosen);
 
 /// "pair tcp 64 B throughput"

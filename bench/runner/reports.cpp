@@ -8,6 +8,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 
@@ -164,6 +165,37 @@ std::string json_libraries(const findings& found)
     return json_array(entries);
 }
 
+/// What was compared: libraries, transports, or both.
+std::vector<table> tables(const findings& found)
+{
+    std::vector<table> shown = comparison(found.chosen, found.records);
+    if (shown.empty() || found.chosen.libraries.size() > 1) {
+        std::vector<table> more = overview(found.chosen, found.records);
+        shown.insert(shown.end(), std::make_move_iterator(more.begin()),
+                     std::make_move_iterator(more.end()));
+    }
+    return shown;
+}
+
+/// The ratios of a cell to the one with the first of the compared transports.
+std::string json_comparison(const settings& chosen, const cell_record& record,
+                            const cell_record& reference)
+{
+    json_object ratios;
+    for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
+        json_object spreads;
+        for (const figure& each : figures_of(record.what)) {
+            spreads.add_raw(each.field,
+                            json_spread(ratios_of_cells(record, reference, index, each.field)));
+        }
+        ratios.add_raw(chosen.libraries[index].name, spreads.str());
+    }
+    return json_cell(record.what)
+        .add("compared_with", name(reference.what.transport))
+        .add_raw("ratios", ratios.str())
+        .str();
+}
+
 } // namespace
 
 std::vector<std::string> preamble(const findings& found)
@@ -193,13 +225,17 @@ std::vector<std::string> preamble(const findings& found)
             "latency, CPU time and memory. Brackets give the lowest and the highest pair of runs.",
             chosen.libraries[0].name));
     }
+    if (chosen.compared.size() > 1) {
+        lines.push_back(fmt::format("Transports take turns too; ratios of transports are to {}.",
+                                    name(chosen.compared[0])));
+    }
     return lines;
 }
 
 std::string to_text(const findings& found)
 {
     std::string text;
-    for (const table& each : overview(found.chosen, found.records)) {
+    for (const table& each : tables(found)) {
         text += to_text(each);
     }
     for (const std::string& line : conclusions(found.chosen, found.records)) {
@@ -222,7 +258,7 @@ std::string to_markdown(const findings& found)
         text += fmt::format("- {}\n", line);
     }
     text += '\n';
-    for (const table& each : overview(found.chosen, found.records)) {
+    for (const table& each : tables(found)) {
         text += to_markdown(each);
     }
     const auto failed = failures(found.chosen, found.records);
@@ -256,11 +292,16 @@ std::string to_json(const findings& found)
 {
     std::vector<std::string> runs;
     std::vector<std::string> summary;
+    std::vector<std::string> compared;
     for (const cell_record& record : found.records) {
         for (const run_record& run : record.runs) {
             runs.push_back(json_run(found.chosen, record.what, run));
         }
         summary.push_back(json_summary(found.chosen, record));
+        const cell_record* const reference = reference_of(found.chosen, record, found.records);
+        if (reference != nullptr && reference != &record) {
+            compared.push_back(json_comparison(found.chosen, record, *reference));
+        }
     }
     const std::string machine = json_object()
                                     .add("cpu_model", found.where.cpu_model)
@@ -276,6 +317,7 @@ std::string to_json(const findings& found)
                .add("worker_options",
                     fmt::format("{}", fmt::join(found.chosen.worker_arguments, " ")))
                .add_raw("summary", json_array(summary))
+               .add_raw("compared_transports", json_array(compared))
                .add_raw("runs", json_array(runs))
                .str() +
            '\n';

@@ -22,6 +22,7 @@ struct selection {
     std::vector<int> io_threads;
     std::vector<api> apis;
     std::vector<mechanism> mechanisms;
+    std::vector<transport> compared; ///< if any, instead of the transports
     std::map<dimension, std::vector<int>> extents;
     bool quick = false;
     bool many = false; ///< patterns with many connections unless they are listed
@@ -85,6 +86,9 @@ std::vector<pattern> patterns_with(bool many_connections)
 
 void fill_in(selection& chosen)
 {
+    if (!chosen.compared.empty()) {
+        chosen.transports = chosen.compared;
+    }
     default_to(chosen.io_threads, {1});
     default_to(chosen.apis, {api::buffer});
     default_to(chosen.mechanisms, {mechanism::null});
@@ -101,7 +105,8 @@ void fill_in(selection& chosen)
         default_to(chosen.sizes_bytes, {64, 65536});
     }
     default_to(chosen.patterns, patterns_with(false));
-    default_to(chosen.transports, all_of(transport_names()));
+    // Those that every library has.
+    default_to(chosen.transports, {transport::tcp, transport::ipc, transport::inproc});
     default_to(chosen.sizes_bytes, {64, 1024, 65536});
     default_to(chosen.modes, all_of(mode_names()));
 }
@@ -157,19 +162,25 @@ std::vector<cell> cells_of(const selection& chosen)
         std::vector<cell> own(1);
         own.front().pattern = each;
         vary(own, &cell::extents, extents_of(chosen, each));
-        vary(own, &cell::transport, chosen.transports);
+        if (chosen.compared.empty()) {
+            vary(own, &cell::transport, chosen.transports);
+        }
         vary(own, &cell::size_bytes, chosen.sizes_bytes);
         vary(own, &cell::io_threads, chosen.io_threads);
         vary(own, &cell::api, chosen.apis);
         vary(own, &cell::mechanism, chosen.mechanisms);
         vary(own, &cell::mode, chosen.modes);
+        if (!chosen.compared.empty()) {
+            vary(own, &cell::transport, chosen.compared); // one after the other: taking turns
+        }
         cells.insert(cells.end(), own.begin(), own.end());
     }
     std::erase_if(cells, [&](const cell& what) { return is_repeated(chosen, what); });
     return cells;
 }
 
-std::vector<library> parse_libraries(const std::vector<std::string>& texts)
+std::vector<library> parse_libraries(const std::vector<std::string>& texts,
+                                     const std::filesystem::path& worker)
 {
     std::vector<library> libraries;
     for (const std::string& text : texts) {
@@ -178,7 +189,8 @@ std::vector<library> parse_libraries(const std::vector<std::string>& texts)
             throw CLI::ValidationError("--library: expected NAME=DIR, not " + text);
         }
         std::error_code error;
-        library added{text.substr(0, split), std::filesystem::absolute(text.substr(split + 1))};
+        library added{text.substr(0, split), std::filesystem::absolute(text.substr(split + 1)),
+                      worker};
         if (!std::filesystem::exists(added.file(), error)) {
             throw CLI::ValidationError("--library: there is no " + added.file().string());
         }
@@ -205,9 +217,16 @@ void add_selection_options(CLI::App& app, selection& chosen)
                    "forwarder, connections")
         ->delimiter(',')
         ->transform(names(pattern_names()));
-    app.add_option("--transport", chosen.transports, "Transports: tcp, ipc, inproc (all)")
+    auto* transports = app.add_option("--transport", chosen.transports,
+                                      "Transports: tcp, ipc, inproc (these), ws, tls, wss")
+                           ->delimiter(',')
+                           ->transform(names(transport_names()));
+    app.add_option("--compare", chosen.compared,
+                   "Transports that take turns, to compare the first of them with the others, "
+                   "such as tcp,ws,tls,wss")
         ->delimiter(',')
-        ->transform(names(transport_names()));
+        ->transform(names(transport_names()))
+        ->excludes(transports);
     app.add_option("--size", chosen.sizes_bytes, "Body sizes in bytes, at least 8 (64,1024,65536)")
         ->delimiter(',')
         ->check(CLI::Range(min_size_bytes, std::size_t{1} << 30));
@@ -288,11 +307,18 @@ struct passed_on {
     }
 };
 
-std::filesystem::path worker_beside_this_program()
+std::filesystem::path beside_this_program(const char* program)
 {
     std::error_code error;
-    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() /
-           "zlink_bench_worker";
+    return std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / program;
+}
+
+void require_file(const std::string& option, const std::filesystem::path& file)
+{
+    std::error_code error;
+    if (!std::filesystem::exists(file, error)) {
+        throw CLI::ValidationError(option + ": there is no " + file.string());
+    }
 }
 
 /// Cells that cannot be measured with the chosen options are not failures, so they are left out.
@@ -307,10 +333,11 @@ void drop_impossible(std::vector<cell>& cells, const passed_on& options)
                (what.transport == transport::inproc && (options.two_processes || contexts == "2"));
     });
     if (cells.empty()) {
-        throw CLI::ValidationError("nothing to measure: inproc needs one process and one context, "
-                                   "stream is for tcp; many connections are in one process and not "
-                                   "pinned, and their latency needs 16 bytes and, unless it is "
-                                   "loaded, a broker");
+        throw CLI::ValidationError(
+            "nothing to measure: inproc needs one process and one context, "
+            "stream is for tcp and tls; many connections are in one process and not "
+            "pinned, and their latency needs 16 bytes and, unless it is "
+            "loaded, a broker");
     }
 }
 
@@ -322,7 +349,8 @@ settings parse_settings(int argc, char** argv)
     selection selected;
     passed_on options;
     std::vector<std::string> libraries;
-    chosen.worker = worker_beside_this_program();
+    std::filesystem::path worker = beside_this_program("zlink_bench_worker");
+    bool floor = false;
 
     CLI::App app("Compares libraries that implement the C API of ZeroMQ (libzmq.so.5)");
     app.add_option("--library", libraries,
@@ -331,6 +359,8 @@ settings parse_settings(int argc, char** argv)
         ->required()
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_flag("--floor", floor,
+                 "One library more: sockets alone, which for tls and wss means OpenSSL over tcp");
     add_selection_options(app, selected);
     add_extent_options(app, selected);
     app.add_option("--load", chosen.load,
@@ -344,7 +374,7 @@ settings parse_settings(int argc, char** argv)
                      ->check(CLI::PositiveNumber);
     app.add_option("--timeout-s", chosen.timeout_s, "Seconds after which a run is stuck (120)")
         ->check(CLI::PositiveNumber);
-    app.add_option("--worker", chosen.worker, "The worker program (beside this program)");
+    app.add_option("--worker", worker, "The worker program (beside this program)");
     app.add_option("--markdown", chosen.markdown_file, "Write tables in Markdown to this file");
     app.add_option("--csv", chosen.csv_file, "Write every single run to this file");
     app.add_option("--json", chosen.json_file, "Write every single run and the summary");
@@ -352,9 +382,11 @@ settings parse_settings(int argc, char** argv)
 
     try {
         app.parse(argc, argv);
-        chosen.libraries = parse_libraries(libraries);
-        if (!std::filesystem::exists(chosen.worker)) {
-            throw CLI::ValidationError("--worker: there is no " + chosen.worker.string());
+        chosen.libraries = parse_libraries(libraries, worker);
+        require_file("--worker", worker);
+        if (floor) {
+            chosen.libraries.push_back({"sockets", {}, beside_this_program("zlink_bench_floor")});
+            require_file("--floor", chosen.libraries.back().program);
         }
         if (selected.quick && runs->count() == 0) {
             chosen.runs = 3;
@@ -363,6 +395,7 @@ settings parse_settings(int argc, char** argv)
             options.values["--scale"] = "0.5";
         }
         fill_in(selected);
+        chosen.compared = selected.compared;
         chosen.cells = cells_of(selected);
         drop_impossible(chosen.cells, options);
     } catch (const CLI::ParseError& error) {

@@ -9,21 +9,23 @@
 
 namespace zlink::bench::runner {
 
-/// A library to measure.
+/// A library to measure, or what stands for one.
 struct library {
     std::string name;
-    std::filesystem::path directory; ///< contains libzmq.so.5
+    std::filesystem::path directory; ///< contains libzmq.so.5; empty: sockets without a library
+    std::filesystem::path program;   ///< makes one measurement
 
-    std::filesystem::path file() const { return directory / "libzmq.so.5"; }
+    bool is_floor() const { return directory.empty(); }
+    std::filesystem::path file() const { return is_floor() ? program : directory / "libzmq.so.5"; }
 };
 
 /// What to compare and how.
 struct settings {
     std::vector<library> libraries; ///< the subject, then the baselines it is compared with
     std::vector<cell> cells;
-    int runs = 5; ///< of each cell with each library
+    std::vector<transport> compared; ///< the first with each of the others; empty: none
+    int runs = 5;                    ///< of each cell with each library
     int timeout_s = 120;
-    std::filesystem::path worker;
     std::vector<std::string> worker_arguments; ///< the same for every run
     double load = 0.5;         ///< loaded mode: share of the highest rate of the first baseline
     double per_second = 0;     ///< loaded mode: this rate instead, if not 0

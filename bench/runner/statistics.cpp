@@ -91,6 +91,40 @@ std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
     return spread_of(std::move(ratios));
 }
 
+std::optional<spread> ratios_of_cells(const cell_record& subject, const cell_record& reference,
+                                      std::size_t library, const std::string& field)
+{
+    const auto by_number = [&](const cell_record& record) {
+        std::map<int, double> values;
+        for (const run_record& run : record.runs) {
+            const auto value = run.fields.number(field);
+            if (run.library == library && run.ok() && value) {
+                values[run.number] = *value;
+            }
+        }
+        return values;
+    };
+    const std::map<int, double> below = by_number(reference);
+    std::vector<double> ratios;
+    for (const auto& [number, value] : by_number(subject)) {
+        const auto pair = below.find(number);
+        if (pair != below.end() && pair->second > 0) {
+            ratios.push_back(value / pair->second);
+        }
+    }
+    return spread_of(std::move(ratios));
+}
+
+const cell_record* reference_of(const settings& chosen, const cell_record& subject,
+                                const std::vector<cell_record>& records)
+{
+    const auto found = std::find_if(records.begin(), records.end(), [&](const cell_record& each) {
+        return !chosen.compared.empty() && each.what.transport == chosen.compared.front() &&
+               same_but_for_transport(each.what, subject.what);
+    });
+    return found == records.end() ? nullptr : &*found;
+}
+
 std::size_t failures_of(const cell_record& record, std::size_t library)
 {
     return static_cast<std::size_t>(
@@ -124,7 +158,7 @@ std::string headline(const cell_record& record, std::size_t library, int runs)
         return fmt::format("FAILED {}/{}", failures, runs);
     }
     if (is_skipped(record, library)) {
-        return "skipped";
+        return "n/a";
     }
     const figure& first = figures_of(record.what).front();
     const auto values = values_of(record, library, first.field);

@@ -36,6 +36,16 @@ std::optional<spread> values_of(const cell_record& record, std::size_t library,
 std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
                                 const std::string& field);
 
+/// The same of a library's value in a cell divided by that in another one, whose runs took turns
+/// with those of the first.
+std::optional<spread> ratios_of_cells(const cell_record& subject, const cell_record& reference,
+                                      std::size_t library, const std::string& field);
+
+/// The record of the first of the compared transports that belongs to this one: itself, if it is
+/// that; null if there is none.
+const cell_record* reference_of(const settings& chosen, const cell_record& subject,
+                                const std::vector<cell_record>& records);
+
 /// Failed runs of one library.
 std::size_t failures_of(const cell_record& record, std::size_t library);
 

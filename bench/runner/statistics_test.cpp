@@ -48,6 +48,36 @@ TEST(statistics, compare_runs_that_are_neighbours)
     EXPECT_EQ(failures_of(record, 1), 1u);
 }
 
+TEST(statistics, compare_transports_run_by_run)
+{
+    settings chosen;
+    chosen.compared = {transport::tcp, transport::tls};
+    std::vector<cell_record> records(2);
+    records[0].runs = {run_of(0, 1, R"({"messages_per_s": 10})"),
+                       run_of(0, 2, R"({"messages_per_s": 40})"),
+                       run_of(1, 1, R"({"messages_per_s": 1})")};
+    records[1].what.transport = transport::tls;
+    records[1].runs = {run_of(0, 1, R"({"messages_per_s": 5})"),
+                       run_of(0, 2, R"({"messages_per_s": 10})"),
+                       run_of(0, 3, R"({"messages_per_s": 99})"), run_of(1, 1, "{}")};
+    records[1].runs[3].skipped = true;
+    records[1].runs[3].failure = "skipped: the library has no transport tls";
+    ASSERT_EQ(reference_of(chosen, records[1], records), &records[0]);
+    EXPECT_EQ(reference_of(chosen, records[0], records), &records[0]);
+
+    const auto ratios = ratios_of_cells(records[1], records[0], 0, "messages_per_s");
+    ASSERT_TRUE(ratios);
+    EXPECT_EQ(ratios->min, 0.25);
+    EXPECT_EQ(ratios->max, 0.5); // not of the third run, which has no partner
+    EXPECT_FALSE(ratios_of_cells(records[1], records[0], 1, "messages_per_s"));
+    EXPECT_EQ(headline(records[1], 1, 1), "n/a");
+    EXPECT_EQ(failures_of(records[1], 1), 0u);
+
+    records[0].what.size_bytes = 1024;
+    EXPECT_EQ(reference_of(chosen, records[1], records), nullptr);
+    EXPECT_EQ(reference_of(settings{}, records[1], records), nullptr);
+}
+
 TEST(statistics, show_of_many_connections_what_matters)
 {
     cell what;

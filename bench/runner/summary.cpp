@@ -57,7 +57,7 @@ std::string library_text(const cell_record& record, std::size_t library, int run
         return fmt::format("FAILED {} of {}", failed, runs);
     }
     if (is_skipped(record, library)) {
-        return "skipped";
+        return "n/a";
     }
     if (record.what.mode == mode::throughput) {
         return with_spread(values_of(record, library, "messages_per_s"), "/s");
@@ -142,18 +142,57 @@ std::vector<std::string> overview_row(const settings& chosen, const cell_record&
     return row;
 }
 
-} // namespace
+table empty_comparison(const settings& chosen, mode shown, bool many)
+{
+    table result;
+    const std::string_view first = name(chosen.compared.front());
+    result.title =
+        fmt::format("Transports beside {}, taking turns: {}", first, overview_title(shown, many));
+    result.left_columns = 2;
+    result.headers = {"pattern", "transport", "bytes"};
+    for (const library& each : chosen.libraries) {
+        result.headers.push_back(each.name);
+        for (const figure& compared : compared_figures(shown)) {
+            result.headers.push_back(fmt::format("{} / {}", compared.title, first));
+        }
+        result.headers.push_back(fmt::format("CPU / {}", first));
+        result.headers.push_back(fmt::format("memory / {}", first));
+    }
+    return result;
+}
 
-std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records)
+std::vector<std::string> comparison_row(const settings& chosen, const cell_record& record,
+                                        const cell_record* reference)
+{
+    std::vector<std::string> row = row_start(record.what);
+    for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
+        const auto ratio = [&](const std::string& field) {
+            return reference == nullptr || reference == &record
+                       ? std::nullopt
+                       : ratios_of_cells(record, *reference, index, field);
+        };
+        row.push_back(library_text(record, index, chosen.runs));
+        for (const figure& each : compared_figures(record.what.mode)) {
+            row.push_back(ratio_text(ratio(each.field)));
+        }
+        row.push_back(short_ratio_text(ratio("cpu_us_per_message")));
+        row.push_back(short_ratio_text(ratio(memory_field(record.what))));
+    }
+    return row;
+}
+
+/// One table per mode, patterns with one connection and with many apart, one row per cell.
+template <class Empty, class Row>
+std::vector<table> tables_of(const std::vector<cell_record>& records, Empty empty, Row row)
 {
     std::vector<table> tables;
     for (const bool many : {false, true}) {
         for (const mode shown : {mode::throughput, mode::latency, mode::loaded}) {
-            table added = empty_overview(chosen, shown, many);
+            table added = empty(shown, many);
             for (const cell_record& record : records) {
                 if (record.what.mode == shown &&
                     has_many_connections(record.what.pattern) == many) {
-                    added.rows.push_back(overview_row(chosen, record));
+                    added.rows.push_back(row(record));
                 }
             }
             if (!added.rows.empty()) {
@@ -162,6 +201,61 @@ std::vector<table> overview(const settings& chosen, const std::vector<cell_recor
         }
     }
     return tables;
+}
+
+/// Figures of which the conclusions have geometric means.
+const std::vector<std::pair<std::string, std::string>>& concluding_figures()
+{
+    static const std::vector<std::pair<std::string, std::string>> fields{
+        {"messages_per_s", "Messages per second"},
+        {"latency_p50_us", "Median latency"},
+        {"latency_p99_us", "99th percentile of latency"},
+        {"cpu_us_per_message", "CPU time per message"},
+        {"peak_memory_kib", "Peak memory"}};
+    return fields;
+}
+
+/// "Peak memory, a / b: 0.90x (geometric mean of 5 cells, 0.80x to 0.95x)"; nothing without cells.
+/// `ratio` is asked for each cell.
+template <class Ratio>
+void conclude(std::vector<std::string>& lines, const std::vector<cell_record>& records,
+              const std::string& field, const std::string& title, Ratio ratio)
+{
+    std::vector<double> medians;
+    for (const cell_record& record : records) {
+        if (record.what.mode == mode::loaded && field == "messages_per_s") {
+            continue; // which is what was asked for
+        }
+        if (const std::optional<spread> found = ratio(record)) {
+            medians.push_back(found->median);
+        }
+    }
+    if (const auto mean = geometric_mean(medians)) {
+        const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
+        lines.push_back(fmt::format("{}: {:.2f}x (geometric mean of {} cells, {:.2f}x to {:.2f}x)",
+                                    title, *mean, medians.size(), *low, *high));
+    }
+}
+
+} // namespace
+
+std::vector<table> overview(const settings& chosen, const std::vector<cell_record>& records)
+{
+    return tables_of(
+        records, [&](mode shown, bool many) { return empty_overview(chosen, shown, many); },
+        [&](const cell_record& record) { return overview_row(chosen, record); });
+}
+
+std::vector<table> comparison(const settings& chosen, const std::vector<cell_record>& records)
+{
+    if (chosen.compared.empty()) {
+        return {};
+    }
+    return tables_of(
+        records, [&](mode shown, bool many) { return empty_comparison(chosen, shown, many); },
+        [&](const cell_record& record) {
+            return comparison_row(chosen, record, reference_of(chosen, record, records));
+        });
 }
 
 table details(const settings& chosen, const std::vector<cell_record>& records)
@@ -196,30 +290,31 @@ table details(const settings& chosen, const std::vector<cell_record>& records)
 std::vector<std::string> conclusions(const settings& chosen,
                                      const std::vector<cell_record>& records)
 {
-    const std::vector<std::pair<std::string, std::string>> fields{
-        {"messages_per_s", "Messages per second"},
-        {"latency_p50_us", "Median latency"},
-        {"latency_p99_us", "99th percentile of latency"},
-        {"cpu_us_per_message", "CPU time per message"},
-        {"peak_memory_kib", "Peak memory"}};
     std::vector<std::string> lines;
     for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
-        for (const auto& [field, title] : fields) {
-            std::vector<double> medians;
-            for (const cell_record& record : records) {
-                if (record.what.mode == mode::loaded && field == "messages_per_s") {
-                    continue; // which is what was asked for
-                }
-                if (const auto ratio = ratios_of(record, baseline, field)) {
-                    medians.push_back(ratio->median);
-                }
-            }
-            if (const auto mean = geometric_mean(medians)) {
-                const auto [low, high] = std::minmax_element(medians.begin(), medians.end());
-                lines.push_back(fmt::format(
-                    "{}, {} / {}: {:.2f}x (geometric mean of {} cells, {:.2f}x to {:.2f}x)", title,
-                    chosen.libraries[0].name, chosen.libraries[baseline].name, *mean,
-                    medians.size(), *low, *high));
+        for (const auto& [field, title] : concluding_figures()) {
+            conclude(lines, records, field,
+                     fmt::format("{}, {} / {}", title, chosen.libraries[0].name,
+                                 chosen.libraries[baseline].name),
+                     [&, &field = field](const cell_record& record) {
+                         return ratios_of(record, baseline, field);
+                     });
+        }
+    }
+    for (std::size_t index = 0; index < chosen.libraries.size(); ++index) {
+        for (std::size_t other = 1; other < chosen.compared.size(); ++other) {
+            for (const auto& [field, title] : concluding_figures()) {
+                conclude(lines, records, field,
+                         fmt::format("{}, {}: {} / {}", title, chosen.libraries[index].name,
+                                     name(chosen.compared[other]), name(chosen.compared[0])),
+                         [&, &field = field](const cell_record& record) -> std::optional<spread> {
+                             const auto* const reference = reference_of(chosen, record, records);
+                             if (record.what.transport != chosen.compared[other] ||
+                                 reference == nullptr) {
+                                 return std::nullopt;
+                             }
+                             return ratios_of_cells(record, *reference, index, field);
+                         });
             }
         }
     }
