@@ -47,6 +47,7 @@ const std::vector<std::string>& csv_fields()
                                                  "latency_p99_9_us",
                                                  "latency_max_us",
                                                  "memory_per_connection_kib",
+                                                 "memory_per_idle_connection_kib",
                                                  "cpu_us_per_message",
                                                  "cpu_user_s",
                                                  "cpu_system_s",

@@ -37,6 +37,7 @@ const std::vector<figure>& figures_of(const cell& what)
     static const std::vector<figure> connecting{
         {"messages_per_s", "connections", "/s"},
         {"memory_per_connection_kib", "memory per connection, both ends", "KiB"},
+        {"memory_per_idle_connection_kib", "without what is free again", "KiB"},
         {"cpu_us_per_message", "CPU per connection", "us"},
         memory};
     static const std::vector<figure> loaded = with_rates(round_trips);

@@ -17,7 +17,8 @@ struct crowd_report {
     cpu_time cpu; ///< of the whole process
     std::uint64_t peak_memory_kib = 0;
     std::vector<std::int64_t> latencies_ns; ///< if the cell is timed; a broker's are round trips
-    std::uint64_t grown_kib = 0;            ///< connections: memory that they take
+    std::uint64_t grown_kib = 0;            ///< connections: memory that they have taken
+    std::uint64_t grown_idle_kib = 0;       ///< the same without what is free again
 };
 
 /// Measures a cell with many connections, with all its threads in this process. Throws `failure`,

@@ -156,7 +156,9 @@ std::string result_line(const settings& chosen, crowd_report report)
         add_latency(line, report.latencies_ns, us_per_ns);
     }
     if (chosen.what.pattern == pattern::connections) {
-        line.add("memory_per_connection_kib", static_cast<double>(report.grown_kib) / messages);
+        line.add("memory_per_connection_kib", static_cast<double>(report.grown_kib) / messages)
+            .add("memory_per_idle_connection_kib",
+                 static_cast<double>(report.grown_idle_kib) / messages);
     }
     add_usage(line, report.cpu, messages, report.peak_memory_kib);
     return line.str();
