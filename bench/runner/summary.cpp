@@ -60,7 +60,9 @@ std::string library_text(const cell_record& record, std::size_t library, int run
         return "n/a";
     }
     if (record.what.mode == mode::throughput) {
-        return with_spread(values_of(record, library, "messages_per_s"), "/s");
+        const auto memory = values_of(record, library, "memory_per_idle_connection_kib");
+        return with_spread(values_of(record, library, "messages_per_s"), "/s") +
+               (memory ? fmt::format(", {:.1f} KiB", memory->median) : "");
     }
     std::vector<std::string> parts;
     for (const char* const field : {"latency_mean_us", "latency_p50_us", "latency_p99_us"}) {
@@ -86,7 +88,8 @@ std::string overview_title(mode shown, bool many)
     switch (shown) {
     case mode::throughput:
         return many ? "Throughput, many connections (per second: messages; to_many_pub, forwarder: "
-                      "deliveries; broker: requests; connections: connections)"
+                      "deliveries; broker: requests; connections: connections, and memory of an "
+                      "idle one)"
                     : "Throughput (messages per second; req_rep: round trips per second)";
     case mode::latency:
         return many ? "Round-trip latency, many connections (mean / median / 99th percentile in us)"
