@@ -242,6 +242,7 @@ export class Engine {
         if (wasReady) {
             this.peers = this.peers.filter((each) => each !== connection);
             this.#pattern.detached(connection);
+            this.#flushSenders(); // one that waits for this peer need not wait any more
         }
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 
 import * as zmq from "../index.js";
 import { bytes, fakeWebSocket, ready, settled, until } from "./fake_websocket.js";
@@ -8,9 +8,13 @@ import { bytes, fakeWebSocket, ready, settled, until } from "./fake_websocket.js
 const URL_A = "ws://a.example:1/";
 const URL_B = "ws://b.example:2/";
 
+const made = [];
+afterEach(() => Promise.all(made.splice(0).map((socket) => socket.close({ linger: 0 }))));
+
 function make(kind, options = {}, fake = {}) {
     const WebSocket = fakeWebSocket(fake);
     const socket = new zmq[kind]({ WebSocket, reconnectInterval: 1, ...options });
+    made.push(socket);
     const events = [];
     for (const type of ["connect", "disconnect", "error"]) {
         socket.addEventListener(type, (event) => events.push(event));
@@ -52,7 +56,7 @@ test("options are checked", () => {
     }
     assert.throws(() => new zmq.Pull({ WebSocket, routingId: "a" }), { code: "EINVAL" });
     assert.throws(() => new zmq.Pull({ WebSocket: 1 }), { code: "ENOTSUP" });
-    new zmq.Dealer({ WebSocket, routingId: "a".repeat(255), linger: undefined });
+    made.push(new zmq.Dealer({ WebSocket, routingId: "a".repeat(255), linger: undefined }));
 });
 
 test("with ZWS2.0 each side begins with its routing id", async () => {
@@ -186,7 +190,6 @@ test("the times between attempts grow up to the limit, and begin anew after a ha
     assert.ok(delay() <= 2);
     assert.equal(events.at(-1).code, 1001);
     assert.equal(events.at(-1).reason, "going away");
-    await socket.close();
 });
 
 test("a handshake that takes too long is an attempt that failed", async () => {
@@ -199,7 +202,6 @@ test("a handshake that takes too long is an attempt that failed", async () => {
     WebSocket.last.shake();
     await new Promise((resolve) => setTimeout(resolve, 20)); // longer than the limit, which counts no more
     assert.equal(WebSocket.made.length, 2);
-    await socket.close();
 });
 
 test("a message of which a part is missing is dropped with its connection", async () => {

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
-import { test } from "node:test";
+import { afterEach, test } from "node:test";
 
 import * as zmq from "../index.js";
 import { bytes, fakeWebSocket, settled, until } from "./fake_websocket.js";
+
+const made = [];
+afterEach(() => Promise.all(made.splice(0).map((socket) => socket.close({ linger: 0 }))));
 
 /** A socket with peers, which are WebSockets. */
 function make(kind, { types, peers = 1, ids = [], ...options } = {}) {
     const WebSocket = fakeWebSocket();
     const socket = new zmq[kind]({ WebSocket, reconnectInterval: 1, ...options });
+    made.push(socket);
     for (let i = 0; i < peers; ++i) {
         socket.connect(`ws://peer:${1 + i}/`);
         WebSocket.last.shake(types, ids[i]);
@@ -291,13 +295,11 @@ test("ROUTER keeps out a second peer of the same name, until the first has left"
     assert.match(reasons[0], /in use/);
     a.lose();
     await until(() => WebSocket.made.filter(({ url }) => url === b.url).length === 3);
-    const again = WebSocket.made.findLast?.(({ url }) => url === b.url) ??
-        [...WebSocket.made].reverse().find(({ url }) => url === b.url);
+    const again = WebSocket.made.filter(({ url }) => url === b.url).at(-1);
     again.shake("", "same");
     assert.equal(again.readyState, 1);
     await socket.send(["same", "x"]);
     assert.deepEqual(texts(again), ["x"]);
-    await socket.close({ linger: 0 });
 });
 
 // ---- PUB, SUB, XPUB, XSUB -----------------------------------------------------------------------
@@ -338,7 +340,6 @@ test("SUB and XSUB drop what comes above the high-water mark, others do not", as
         let count = 0;
         for (; await outcome(socket.receive()) === "done"; ++count);
         assert.equal(count, kept, kind);
-        await socket.close();
     }
 });
 
