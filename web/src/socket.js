@@ -55,7 +55,7 @@ export class Socket extends EventTarget {
 // `await using socket = new Sub()`, where the platform has it.
 if (Symbol.asyncDispose) {
     Object.defineProperty(Socket.prototype, Symbol.asyncDispose, {
-        value() { return this.close(); }, configurable: true, writable: true,
+        async value() { await this.close(); }, configurable: true, writable: true,
     });
 }
 
