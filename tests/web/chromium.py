@@ -14,7 +14,7 @@ from websockets.sync.client import connect
 
 NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 START_DEADLINE_S = 60
-ANSWER_DEADLINE_S = 60
+ANSWER_DEADLINE_S = 30
 
 
 def find():

@@ -4,6 +4,7 @@
 import functools
 import http.server
 import os
+import socket
 import subprocess
 import threading
 from pathlib import Path
@@ -141,3 +142,9 @@ def pytest_runtest_makereport(item):
     report = outcome.get_result()
     if report.failed and getattr(item, "page", None) and item.page.log:
         report.sections.append(("console of the page", "\n".join(item.page.log)))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -241,7 +241,8 @@ def test_ids_in_use_are_refused_until_they_are_free(page, sockets):
         await new Promise(resolve => socket.addEventListener('disconnect', resolve, {once: true}));
         globalThis.refused = true;
         for await (const [part] of socket) return zmq.text(part);""", url=url)
-    page.run("while (!globalThis.refused) await new Promise(resolve => setTimeout(resolve, 5));")
+    while not page.run("return globalThis.refused ?? false;"):
+        assert not router.poll(10)  # a socket sees who comes when it is used
     page.run("await first.close();")
     router.router_mandatory = 1
     send_when_known(router, [b"same", b"hello"], page)
