@@ -72,6 +72,11 @@ has_boost() {
 }
 has_venv() { python3 -c 'import ensurepip, venv' >/dev/null 2>&1; }
 
+has_browser() { has_command chromium || has_command google-chrome-stable || has_command google-chrome; }
+
+# Whether the tests of web/ are to run: who runs them sets it before need_packages.
+with_browser=no
+
 # True when apt knows a version of the package that can be installed.
 apt_offers() {
     local candidate
@@ -115,6 +120,13 @@ missing_packages() {
     if [[ $compiler == no ]] || ! has_header openssl/ssl.h; then echo libssl-dev; fi
     if [[ $compiler == no ]] || ! has_header fmt/core.h; then echo libfmt-dev; fi
     if [[ $compiler == no ]] || ! has_header CLI/CLI.hpp; then echo libcli11-dev; fi
+    if [[ $with_browser == yes ]]; then
+        has_command node || echo nodejs
+        has_command npm || echo npm
+        has_command certutil || echo libnss3-tools
+        # Ubuntu has it as a snap only.
+        if ! has_browser && apt_offers chromium; then echo chromium; fi
+    fi
 }
 
 # Runs a command with the rights to install, or fails when there is no way to get them.

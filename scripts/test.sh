@@ -3,12 +3,13 @@
 #
 # Installs what is missing, builds, and runs the tests in lanes.
 #
-#   scripts/test.sh [--quick] [--lane plain|nosodium|interop|compat|asan|tsan]... [--werror]
+#   scripts/test.sh [--quick] [--lane plain|nosodium|interop|compat|web|asan|tsan]... [--werror]
 #
 # plain     all tests, Release, in build/
 # nosodium  a library without CURVE, tls and wss, and the tests that see the difference, in build-nosodium/
 # interop   against the genuine library, with the library of the plain lane
 # compat    the tests of pyzmq, and peers in Java, Go and Rust, with the library of the plain lane
+# web       the client for browsers, in Chromium, with the library of the plain lane
 # asan      all tests with address and undefined-behaviour sanitizers, in build-asan/
 # tsan      all tests with the thread sanitizer, in build-tsan/
 #
@@ -24,17 +25,17 @@ while (($#)); do
         --quick) lanes=(plain); shift ;;
         --lane)
             case ${2:-} in
-                plain | nosodium | interop | compat | asan | tsan) lanes+=("$2") ;;
-                *) die "--lane needs plain, nosodium, interop, compat, asan or tsan" ;;
+                plain | nosodium | interop | compat | web | asan | tsan) lanes+=("$2") ;;
+                *) die "--lane needs plain, nosodium, interop, compat, web, asan or tsan" ;;
             esac
             shift 2
             ;;
         --werror) werror=ON; shift ;;
-        -h | --help) sed -n '4,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+        -h | --help) sed -n '4,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
         *) die "unknown option $1" ;;
     esac
 done
-((${#lanes[@]})) || lanes=(plain nosodium interop compat asan tsan)
+((${#lanes[@]})) || lanes=(plain nosodium interop compat web asan tsan)
 
 results_dir=$repo_dir/build/results
 failed_lanes=()
@@ -149,6 +150,15 @@ lane_compat() {
         --only pyzmq-wheel pyzmq-draft jeromq zmq4 zmq.rs
 }
 
+lane_web() {
+    need_library web || return 1
+    step "web: the client for browsers"
+    has_browser || warn "there is no Chromium: tests in the browser are skipped"
+    run_logged test-web timeout 600 "$repo_dir/tests/web/run.sh" \
+        --library "$repo_dir/build/libzmq.so.5" --junit-xml "$(junit web)"
+}
+
+if [[ " ${lanes[*]} " == *" web "* ]]; then with_browser=yes; fi
 need_packages
 mkdir -p "$results_dir"
 rm -f "$results_dir"/*.xml

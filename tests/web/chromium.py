@@ -12,7 +12,7 @@ from pathlib import Path
 
 from websockets.sync.client import connect
 
-NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
+NAMES = ("chromium", "google-chrome-stable", "google-chrome")
 START_DEADLINE_S = 60
 ANSWER_DEADLINE_S = 30
 

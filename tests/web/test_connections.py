@@ -93,9 +93,10 @@ def test_peer_that_refuses_messages_is_an_error(page, sockets, kind, server):
     told = page.run("""
         const socket = new zmq[kind]();
         const event = new Promise(resolve => socket.addEventListener('error', resolve));
+        // The close frame can be lost with the connection, if the peer resets it: then there is another attempt.
+        socket.addEventListener('connect', () => socket.subscribe || socket.send('no reply'));
         socket.subscribe?.('topic');
         socket.connect(url);
-        if (!socket.subscribe) await socket.send(['no', 'reply']);
         const {error, url: which} = await event;
         const after = await (socket.subscribe ? socket.receive() : socket.send('x')).catch(error => error.code);
         return [error.code, which, error.message, after];""", kind=kind, url=url)

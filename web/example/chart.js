@@ -9,7 +9,7 @@ export class Series {
     constructor(name, seconds) {
         this.name = name;
         this.shown = true;
-        this.#slots = Array.from({ length: seconds * SLOTS_PER_SECOND }, () => ({ number: -1, low: 0, high: 0, last: 0 }));
+        this.#slots = Array.from({ length: seconds * SLOTS_PER_SECOND }, () => ({ number: -1, age: 0, low: 0, high: 0, last: 0 }));
     }
 
     add(timeMs, value) {
@@ -31,7 +31,8 @@ export class Series {
         for (let number = Math.max(0, newest - this.#slots.length + 1); number <= newest; ++number) {
             const slot = this.#slots[number % this.#slots.length];
             if (slot.number === number) {
-                yield { age: (now - number) / SLOTS_PER_SECOND, ...slot };
+                slot.age = (now - number) / SLOTS_PER_SECOND;
+                yield slot;
             }
         }
     }
