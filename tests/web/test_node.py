@@ -41,3 +41,25 @@ def test_messages_go_with_the_null_mechanism(sockets):
     assert socket.recv_multipart() == message
     told = json.loads(client.communicate(timeout=30)[0])
     assert (told["type"], told["peerType"]) == ("connect", "DEALER")
+
+
+def websocket_flags():
+    """What makes this node have a WebSocket: nothing since version 22; None for one that has none."""
+    for flags in ([], ["--experimental-websocket"]):
+        done = subprocess.run(["node", *flags, "-p", "typeof WebSocket"], capture_output=True, text=True)
+        if done.stdout == "function\n":
+            return flags
+    return None
+
+
+def test_node_has_sockets(sockets):
+    flags = websocket_flags()
+    if flags is None:
+        pytest.skip("this version of node has no WebSocket")
+    socket, url = sockets.bind("REQ")
+    client = subprocess.Popen(["node", *flags, HERE / "echo.mjs", url, "50"])
+    for i in range(50):
+        message = [b"%d" % i, b"", bytes(i * 20_000)]
+        socket.send_multipart(message)
+        assert socket.recv_multipart() == message
+    assert client.wait(30) == 0
