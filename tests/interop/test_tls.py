@@ -29,7 +29,7 @@ def mutual(request):
     return request.param
 
 
-def meet(tls_bench, binds, version, mutual, kind, authority_only=()):
+def meet(tls_bench, binds, version, mutual, kind):
     """The socket under test and the hand-driven peer, with certificates that are good for nothing else."""
     authority = tls_bench.authority
     server, client = authority.sign(uses=SERVER_USE), authority.sign(uses=CLIENT_USE, hosts=())
@@ -144,7 +144,8 @@ def s_client(tls_bench, port, *arguments):
 
 @pytest.mark.parametrize("arguments, protocol, cipher", [
     ([], "TLSv1.3", "TLS_AES_256_GCM_SHA384"),
-    (["-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384"], "TLSv1.3", "TLS_CHACHA20_POLY1305_SHA256"),
+    (["-ciphersuites", "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384"], "TLSv1.3",
+     "TLS_CHACHA20_POLY1305_SHA256"),
     (["-ciphersuites", "TLS_AES_128_GCM_SHA256"], "TLSv1.3", "TLS_AES_128_GCM_SHA256"),
     (["-tls1_2"], "TLSv1.2", "ECDHE-ECDSA-AES256-GCM-SHA384"),
     (["-tls1_2", "-cipher", "ECDHE-ECDSA-CHACHA20-POLY1305"], "TLSv1.2", "ECDHE-ECDSA-CHACHA20-POLY1305"),

@@ -5,12 +5,10 @@ Whether a connection resumes is told by Python's end of it.
 """
 
 import os
-import ssl
 import time
 
 import pytest
 
-import zmtp
 from harness import attempts
 from tls_support import CLIENT_USE, HOST, VERSIONS, Authority, client_context, refusal, server_context, speak
 from zmtp import message

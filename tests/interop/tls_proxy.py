@@ -10,10 +10,6 @@ CLIENT, SERVER = "client", "server"
 HOST = "127.0.0.1"
 
 
-def pass_on(record):
-    return [record]
-
-
 def alter(record):
     """One bit of the last byte."""
     return [record[:-1] + bytes([record[-1] ^ 1])]
@@ -37,9 +33,9 @@ def stall(_):
 class RecordProxy:
     """Carries connections to a port of this host, one after the other, in a thread of its own.
 
-    `rule(sender, number, record)` says for each record of the first connection what becomes of it: the bytes that are
-    carried instead, and None for an end. When it has said anything but the record itself, the rest of the records
-    of that sender do not matter any more: after alter() they are carried, after the others they are not.
+    `rule(sender, number, record)` lists for each record of the first connection what is carried instead, with None for
+    an end of the connection. An empty list means that nothing more of this sender is carried; the other side then does
+    not learn of an end either. `applied` is set once anything but the record itself was listed.
     """
 
     def __init__(self, target_port, rule):
