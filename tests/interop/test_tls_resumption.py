@@ -67,6 +67,25 @@ def test_a_client_resumes(tls_bench, version, mutual):
     assert [client.meet(peer, b"%d" % number) for number in range(3)] == [False, True, True]
 
 
+def test_who_resumes_is_known(tls_bench, version):
+    """By the certificate that the client showed when the session began."""
+    authority = tls_bench.authority
+    peer = tls_bench.bound("DEALER", TLS_CA=authority.pem, TLS_REQUIRE_CLIENT_CERT=2)
+    context = client_context(tls_bench.directory, version, authority, authority.sign(name="somebody", uses=CLIENT_USE))
+    session = None
+    for resumes in False, True, True:
+        secured = tls_bench.client(peer.port, context=context, session=session)
+        raw = speak(secured)
+        raw.handshake("DEALER", identity=b"")
+        raw.send(message(b"who am I?"))
+        assert peer.recv_properties("Peer-CN") == {"Peer-CN": "somebody"}
+        peer.send(b"answer")
+        raw.recv_frame()
+        assert secured.session_reused == resumes
+        session = secured.session
+        secured.close()
+
+
 def test_a_session_is_of_one_endpoint(tls_bench, version):
     """Who was admitted here was not examined there, though the certificate is the same."""
     identity = tls_bench.authority.sign()
