@@ -85,6 +85,13 @@ def test_page_keeps_up(page, site, feed):
     page.run("while (document.getElementById('total').value === '0') await new Promise(requestAnimationFrame);")
     page.run(COUNT_BESIDE, url=url)
     sent = int(feeder.communicate(timeout=60)[0].split()[1])
+    # A page that is slow may have more to read than the feeder has to send.
+    last = page.run("""
+        const sum = () => Object.values(last).reduce((a, b) => a + b, 0);
+        for (const begin = performance.now(); sum() < sent && performance.now() - begin < 20000;) {
+            await new Promise(requestAnimationFrame);
+        }
+        return last;""", sent=sent)
     gaps = page.run("return gaps;")
     total, missed = value(page, "total"), value(page, "missed")
     print(f"{sent} sent, {total} received, {missed} missed; {len(gaps)} frames, gaps of {median(gaps):.0f} ms "
@@ -92,9 +99,7 @@ def test_page_keeps_up(page, site, feed):
     assert sent >= 2000 * SECONDS
     assert missed == 0
     assert page.run("return gap;") == 0
-    # To the last message of each sensor.
-    last = page.run("await new Promise(resolve => setTimeout(resolve, 100)); return last;")
-    assert sum(last.values()) == sent
+    assert sum(last.values()) == sent  # to the last message of each sensor
     assert total >= sent / 2  # the feeder had begun when the page connected
     # How quickly this machine draws at all is seen while no messages come.
     assert median(gaps) < 50 + 3 * median(idle)
