@@ -16,7 +16,7 @@ export const NO_MECHANISM = "ZWS2.0";
 export const SUBPROTOCOLS = [NULL_MECHANISM, NO_MECHANISM];
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true }); // true: a mark at the beginning is kept
 
 /** The text of a part, which is UTF-8. */
 export function text(part) {

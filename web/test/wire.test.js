@@ -4,7 +4,7 @@ import { test } from "node:test";
 
 import { Queue } from "../src/queue.js";
 import { Topics } from "../src/topics.js";
-import { encodeMessage, encodeReady, parseCommand, parseProperties, toBytes } from "../src/wire.js";
+import { encodeMessage, encodeReady, parseCommand, parseProperties, text, toBytes } from "../src/wire.js";
 import { bytes } from "./fake_websocket.js";
 
 test("a message is a frame for each part, the flag 1 says that more follow", () => {
@@ -24,6 +24,12 @@ test("parts are texts, buffers and views", () => {
     assert.deepEqual(toBytes(new Uint16Array(buffer, 2, 1)), bytes("cd"));
     for (const wrong of [1, null, undefined, {}, [1]]) {
         assert.throws(() => toBytes(wrong), TypeError);
+    }
+});
+
+test("texts stay what they are", () => {
+    for (const each of ["", "plain", "é€😀", "\uFEFFmark", "\0"]) {
+        assert.equal(text(toBytes(each)), each);
     }
 });
 
