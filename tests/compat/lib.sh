@@ -20,6 +20,9 @@ jeromq        wire    JeroMQ (Java) as a peer
 jeromq-secure wire    the same with PLAIN, CURVE and handlers of ZAP
 zmq4          wire    go-zeromq/zmq4 (Go) as a peer
 zmq.rs        wire    zmq.rs (Rust) as a peer
+zeromq.js     wire    the npm package zeromq, which has libzmq inside, as a peer over ws
+zeromq.js-secure wire the same with PLAIN, CURVE and handlers of ZAP
+jszmq         wire    the npm package jszmq (JavaScript) as a peer over ws
 czmq          debian    the tests inside libczmq4 of the distribution
 python3-zmq   debian    the tests of the distribution's python3-zmq
 pmacct        debian    pmacctd with PLAIN between its processes, on both libraries
@@ -35,7 +38,7 @@ EOF
 lane_names() { lane_table | awk '{ print $1 }'; }
 lane_file() { lane_table | awk -v lane="$1" -v dir="$compat_dir/lanes" '$1 == lane { print dir "/" $2 ".sh" }'; }
 lane_purpose() { lane_table | awk -v lane="$1" '$1 == lane { $1 = $2 = ""; sub(/^ +/, ""); print }'; }
-list_lanes() { lane_table | awk '{ name = $1; $1 = $2 = ""; sub(/^ +/, ""); printf "%-12s %s\n", name, $0 }'; }
+list_lanes() { lane_table | awk '{ name = $1; $1 = $2 = ""; sub(/^ +/, ""); printf "%-16s %s\n", name, $0 }'; }
 
 # ---- tools --------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Other implementations of ZMTP as peers on the wire; one lane for each.
+# Other implementations of ZMTP, and of ZWS over WebSockets, as peers on the wire; one lane for each.
 
 # Java keeps a list of its own of whom it trusts: a fresh one lacks what was added to the machine's before.
 need_jdk() {
@@ -49,6 +49,19 @@ role_zmqrs() {
     role_command=$work/wire-rust/debug/role
 }
 
+# role_npm PACKAGE: both packages are in one directory.
+role_npm() {
+    need_tool node nodejs
+    need_tool npm npm
+    mkdir -p "$work/wire-node"
+    cp "$compat_dir"/wire/node/* "$work/wire-node/"
+    if ! cmp -s "$work/wire-node/package.json" "$work/wire-node/package.installed"; then
+        run_logged wire-node npm install --prefix "$work/wire-node" --no-audit --no-fund || return 1
+        cp "$work/wire-node/package.json" "$work/wire-node/package.installed"
+    fi
+    role_command="node $work/wire-node/role.js $1"
+}
+
 run_lane() {
     local peer=$1 role_command
     need_venv
@@ -58,8 +71,10 @@ run_lane() {
         jeromq | jeromq-secure) role_jeromq ;;
         zmq4) role_zmq4 ;;
         zmq.rs) role_zmqrs ;;
+        zeromq.js | zeromq.js-secure) role_npm zeromq ;;
+        jszmq) role_npm jszmq ;;
     esac || die "could not build the peer $peer"
-    # A Java machine starts for each test of the security mechanisms, which takes minutes.
+    # A Java machine or Node starts for each test of the security mechanisms, which takes minutes.
     case $peer in
         *-secure) run_pytest "$peer" "$compat_dir/wire" test_security.py --role "${peer%-secure}=$role_command" ;;
         *) run_pytest "$peer" "$compat_dir/wire" --ignore test_security.py --role "$peer=$role_command" ;;

@@ -11,15 +11,22 @@ from contextlib import contextmanager
 
 import pytest
 import zmq
+from conftest import TRANSPORTS
 from role import DEADLINE_S, MARK, Role, message
 from test_wire import HOWS, free_port
 from zmq.utils import z85
 from zmq.utils.monitor import recv_monitor_message
 
 # Peers whose programs know the options of security.
-SECURE = {"jeromq"}
-# JeroMQ's REQ does not get through the handshake as the server of PLAIN or CURVE, with the genuine library neither.
-CANNOT_SERVE = {("jeromq", "req", "plain"), ("jeromq", "req", "curve")}
+SECURE = {"jeromq", "zeromq.js"}
+# JeroMQ's REQ does not get through the handshake as the server of PLAIN or CURVE, with the genuine library neither; that of
+# the genuine library never where a handler of ZAP is asked, over tcp neither.
+CANNOT_SERVE = {("jeromq", "req", "plain"), ("jeromq", "req", "curve"),
+                *(("zeromq.js", "req", mechanism) for mechanism in ("null", "plain", "curve"))}
+# The genuine library as the server of PLAIN misspells the command ERROR, and knows it only so as the client.
+MISREADS_ERROR = {("zeromq.js", "plain")}
+# Over WebSockets the request says which mechanism it is for.
+WS_UNSPECIFIED = 0x30000000
 
 SERVER_PUBLIC, SERVER_SECRET = "rq:rM>}U?@Lns47E1%kR.o@n%FcmmsL/@{H8]yf7", "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6"
 CLIENT_PUBLIC, CLIENT_SECRET = "Yne@$w-vo<fVvi]a<NY6T1ed:M$fCG*[IaLV{hID", "D:)Q[IlAW!ahhC2ac:9*A}h:p?([4%wOTJ%JR%cs"
@@ -93,7 +100,7 @@ class Ends:
         self.we_serve = we_serve
         self.binds = binds
         self.handler_name_ = handler
-        self.endpoint = f"tcp://127.0.0.1:{free_port()}"
+        self.endpoint = f"{TRANSPORTS.get(self.name_, ['tcp'])[0]}://127.0.0.1:{free_port()}"
         self.ours, self.theirs = dict(CLIENTS[mechanism]), dict(SERVERS[mechanism])
         if we_serve:
             self.ours, self.theirs = self.theirs, self.ours
@@ -391,7 +398,10 @@ def test_the_handler_refuses(secure_peer, context, mechanism, spoil, we_serve, b
     with ends.attached(zmq.DEALER, "dealer"):
         assert ends.event(zmq.Event.HANDSHAKE_FAILED_AUTH) == 400
         # JeroMQ has this event as the client only.
-        ends.role.call("event", "HANDSHAKE_FAILED_AUTH" if we_serve else "DISCONNECTED")
+        if we_serve and (secure_peer[0], mechanism) in MISREADS_ERROR:
+            ends.role.call("event", "HANDSHAKE_FAILED_PROTOCOL")
+        else:
+            ends.role.call("event", "HANDSHAKE_FAILED_AUTH" if we_serve else "DISCONNECTED")
         ends.event(zmq.Event.DISCONNECTED)
 
 
@@ -426,5 +436,5 @@ def test_other_mechanism(secure_peer, context, servers, clients, we_serve, binds
     ends.mechanism = servers if we_serve else clients
     with ends.attached(zmq.DEALER, "dealer"):
         value = ends.event(zmq.Event.HANDSHAKE_FAILED_PROTOCOL, zmq.Event.HANDSHAKE_FAILED_NO_DETAIL)
-        assert value in (zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, errno.EPIPE, errno.ECONNRESET)
+        assert value in (zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH, WS_UNSPECIFIED, errno.EPIPE, errno.ECONNRESET)
         ends.event(zmq.Event.DISCONNECTED)

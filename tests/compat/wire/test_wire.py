@@ -14,11 +14,12 @@ SHAPES = [(20_000, 16, 1), (300, 254, 1), (300, 255, 1), (300, 256, 1), (2_000, 
 LOCKSTEP_SHAPES = [(1_000, 16, 1), (200, 256, 1), (200, 100, 3), (20, 300_000, 1)]
 
 HOWS = [pytest.param(True, id="zlink-binds"), pytest.param(False, id="peer-binds")]
-# JeroMQ has ipc only between its own sockets; zmq.rs has no PAIR, XPUB nor XSUB.
-NO_IPC = {"jeromq"}
-MISSING = {"zmq.rs": {"pair", "xpub", "xsub"}}
+MISSING = {"zmq.rs": {"pair", "xpub", "xsub"}, "jszmq": {"pair"}}
 # zmq4 drops what its REQ asks and its XSUB subscribes to before a peer is there.
 CONNECTS_ONLY = {"zmq4": {"req", "xsub"}}
+HAS_HEARTBEATS = {"zeromq.js"}
+# As a server jszmq agrees on ZWS2.0/NULL and speaks ZWS2.0 then: the genuine library does not get through either.
+CANNOT_BIND = {"jszmq"}
 
 
 def free_port():
@@ -27,13 +28,11 @@ def free_port():
         return probe.getsockname()[1]
 
 
-@pytest.fixture(params=["tcp", "ipc"])
-def endpoint(request, peer, tmp_path):
+@pytest.fixture
+def endpoint(request, tmp_path):
     if request.param == "ipc":
-        if peer[0] in NO_IPC:
-            pytest.skip(f"{peer[0]} has no ipc")
         return f"ipc://{tmp_path}/s"
-    return f"tcp://127.0.0.1:{free_port()}"
+    return f"{request.param}://127.0.0.1:{free_port()}"
 
 
 @pytest.fixture(params=HOWS)
@@ -54,19 +53,23 @@ def connect(context, peer, endpoint, binds):
     name, command = peer
 
     @contextmanager
-    def attach(ours, theirs):
+    def attach(ours, theirs, *options, **our_options):
         if theirs in MISSING.get(name, ()):
             pytest.skip(f"{name} has no {theirs}")
+        if not binds and name in CANNOT_BIND:
+            pytest.skip(f"{name} does not keep to the subprotocol that it agrees on")
         if not binds and theirs in CONNECTS_ONLY.get(name, ()):
             pytest.skip(f"{theirs} of {name} needs its peer to be there first")
         socket = context.socket(ours)
         socket.linger = 0
         socket.rcvtimeo = socket.sndtimeo = DEADLINE_S * 1000
+        for option, value in our_options.items():
+            setattr(socket, option, value)
         if ours == zmq.SUB:
             socket.subscribe(b"")
         if binds:
             socket.bind(endpoint)
-        role = Role(command, theirs, "connect" if binds else "bind", endpoint)
+        role = Role(command, theirs, "connect" if binds else "bind", endpoint, options)
         try:
             if not binds:
                 socket.connect(endpoint)
@@ -215,3 +218,17 @@ def test_subscribes(connect, ours, theirs):
                 role.start("send", first, piece, size, parts)
                 expect_all(socket, first, piece, size, parts)
                 assert role.result() == piece
+
+
+def test_heartbeats(connect, peer):
+    """Each side answers the other's, so that a connection with no messages stays."""
+    if peer[0] not in HAS_HEARTBEATS:
+        pytest.skip(f"the program of {peer[0]} has no option for heartbeats")
+    with connect(zmq.DEALER, "dealer", "heartbeat-ivl=20", "heartbeat-timeout=1000", heartbeat_ivl=20,
+                 heartbeat_timeout=1000) as (socket, role):
+        monitor = socket.get_monitor_socket(zmq.EVENT_DISCONNECTED)
+        receive_shapes(socket, role)
+        assert not monitor.poll(1500)
+        send_shapes(socket, role)
+        socket.disable_monitor()
+        monitor.close()
