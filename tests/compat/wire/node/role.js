@@ -29,10 +29,14 @@ const OPTIONS = {
   "heartbeat-timeout": "heartbeatTimeout",
 };
 
-// A handler of ZAP that admits one client, or nobody.
-async function handleZap(zmq, options) {
+// A handler of ZAP that admits one client, or nobody. It has to be there before the socket connects or is bound.
+async function startZap(zmq, options) {
   const handler = new zmq.Reply({ linger: 0 });
   await handler.bind("inproc://zeromq.zap.01");
+  answerZap(handler, options).catch((problem) => console.error(problem));
+}
+
+async function answerZap(handler, options) {
   for await (const [version, id, , , , mechanism, ...credentials] of handler) {
     const told = mechanism.toString() === "CURVE"
       ? credentials[0].equals(z85Decoded(options["admit-key"] || ""))
@@ -75,7 +79,7 @@ class AddonSocket {
   }
 
   async open(how, endpoint) {
-    if (this.options.handler) handleZap(this.zmq, this.options).catch(() => {});
+    if (this.options.handler) await startZap(this.zmq, this.options);
     if (this.kind === "sub")
       this.socket.subscribe(...(this.options.subscribe === undefined ? [""] : this.options.subscribe.split(",")));
     if (how === "bind") await this.socket.bind(endpoint);
