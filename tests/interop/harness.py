@@ -253,6 +253,9 @@ class Peer:
     def start_echo_until(self, last, timeout_ms=2 * OPERATION_MS):
         return self.start("echo_until", last=last.hex(), timeout_ms=timeout_ms)
 
+    def start_echo_chunks(self, last, timeout_ms=2 * OPERATION_MS):
+        return self.start("echo_chunks", last=last.hex(), timeout_ms=timeout_ms)
+
     def start_collect(self, count, strip=0, timeout_ms=OPERATION_MS):
         return self.start("collect", count=count, strip=strip, timeout_ms=timeout_ms)
 

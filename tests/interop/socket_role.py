@@ -187,6 +187,24 @@ class Role:
             if parts[-1] == end:
                 return count
 
+    def echo_chunks(self, last, timeout_ms):
+        """As a STREAM: sends each chunk back, up to and including one that is `last`. Returns their number."""
+        limit = Limit(timeout_ms)
+        end = bytes.fromhex(last)
+        count = 0
+        while True:
+            sender, chunk = self._recv(limit)
+            if not chunk:
+                continue  # a peer has come or gone
+            try:
+                self._send([sender, chunk], limit)
+            except zmq.ZMQError as error:
+                if error.errno != errno.EHOSTUNREACH:
+                    raise
+            count += 1
+            if chunk == end:
+                return count
+
     def collect(self, count, strip, timeout_ms):
         """Receives `count` numbered messages; returns the numbers of each tag in their order."""
         limit = Limit(timeout_ms)

@@ -19,6 +19,7 @@ from websockets.extensions.permessage_deflate import ClientPerMessageDeflateFact
 from websockets.frames import CloseCode, Opcode
 from websockets.server import ServerProtocol
 from websockets.uri import parse_uri
+from websockets.utils import apply_mask
 from wsproto import ConnectionType, WSConnection, events
 from wsproto.extensions import PerMessageDeflate
 from wsproto.utilities import RemoteProtocolError
@@ -61,7 +62,7 @@ def frame(first, data=b"", masked=True, length_bytes=None):
     head = bytes([first, second]) + (size.to_bytes(length_bytes, "big") if length_bytes else b"")
     if not masked:
         return head + data
-    return head + MASK + bytes(byte ^ MASK[i % 4] for i, byte in enumerate(data))
+    return head + MASK + apply_mask(data, MASK)
 
 
 def close_data(code, reason=b""):
