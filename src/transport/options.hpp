@@ -4,7 +4,6 @@
 #include "transport/tls_settings.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -29,7 +28,6 @@ struct options {
     int listening_fd = -1;      ///< to bind with instead of a new socket; it is taken over
     int priority = 0;           ///< SO_PRIORITY; 0 = the operating system's
     int busy_poll_us = 0;       ///< SO_BUSY_POLL; 0 = the operating system's
-    bool ipv6 = false;
     std::string bind_to_device;
     /// "host:port" of a SOCKS5 proxy to connect through, perhaps after "source:port;"; empty =
     /// none.
@@ -42,10 +40,11 @@ struct options {
     std::vector<gid_t> accepted_gids;
     shared_tls_settings tls;
     int multicast_hops = 1;
+    bool ipv6 = false;
     bool multicast_loop = true;
     bool loopback_fastpath = false; ///< kept: for another operating system
-    /// With whom listeners may share a port; null: with nobody.
-    std::shared_ptr<shared_ports> ports;
+    /// With whom listeners may share a port, while they begin to listen; null: with nobody.
+    shared_ports* ports = nullptr;
 
     bool operator==(const options&) const = default;
 };

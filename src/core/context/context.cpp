@@ -105,10 +105,10 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
     if (!defaults_.options || defaults_.options->type != type || defaults_.ipv6 != options_.ipv6 ||
         defaults_.blocky != options_.blocky) {
         if (!ports_)
-            ports_ = std::make_shared<transport::shared_ports>();
+            ports_ = std::make_unique<transport::shared_ports>();
         auto fresh = std::make_shared<socket_options>();
         fresh->transport.ipv6 = options_.ipv6;
-        fresh->transport.ports = ports_;
+        fresh->transport.ports = ports_.get();
         if (!options_.blocky)
             fresh->linger_ms = 0;
         defaults_ = {std::move(fresh), options_.ipv6, options_.blocky};

@@ -93,7 +93,7 @@ private:
         bool ipv6 = false;
         bool blocky = false;
     } defaults_;
-    std::shared_ptr<transport::shared_ports> ports_; ///< once there are sockets
+    std::unique_ptr<transport::shared_ports> ports_; ///< once there are sockets
     std::mutex hold_mutex_;
     int holds_ = 0; ///< sockets with all that still works for them
     base::waiter ended_;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <netinet/in.h>
+#include <new>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <utility>
@@ -337,22 +338,53 @@ std::shared_ptr<context_source> context_source::make(side which, tls_settings se
     std::shared_ptr<context_source> made(
         new context_source(which, std::move(settings), std::move(host)));
     made->seen_ = made->look(); // before the files are read: a change meanwhile is seen later
-    made->current_ = context::make(which, made->settings_, made->host_, error);
+    made->current_ = made->find_or_make(error);
     return made->current_ ? made : nullptr;
 }
 
 std::shared_ptr<context> context_source::current()
 {
     const std::lock_guard lock(mutex_);
-    if (const stamps now = look(); outdated_ || now != seen_) {
+    if (const file_stamps now = look(); outdated_ || now != seen_) {
+        const file_stamps before = std::exchange(seen_, now);
         error_code unusable;
-        auto renewed = context::make(which_, settings_, host_, unusable);
-        seen_ = now; // only now, as there may have been no memory
+        std::shared_ptr<context> renewed;
+        try {
+            renewed = find_or_make(unusable);
+        } catch (const std::bad_alloc&) {
+            seen_ = before; // to be tried again
+            throw;
+        }
         outdated_ = false;
         if (renewed)
             current_ = std::move(renewed);
     }
     return current_;
+}
+
+// What OpenSSL has for a context is as large as several connections, and takes as long to make as a
+// handshake.
+std::shared_ptr<context> context_source::find_or_make(error_code& error) const
+{
+    struct all_contexts {
+        std::mutex mutex;
+        std::vector<std::weak_ptr<context>> list;
+    };
+    static all_contexts& all = *new all_contexts; // for threads that outlive main()
+    {
+        const std::lock_guard lock(all.mutex);
+        for (const auto& each : all.list)
+            if (auto other = each.lock(); other && other->is_for(which_, settings_, host_, seen_))
+                return other;
+    }
+    auto made = context::make(which_, settings_, host_, error);
+    if (made) {
+        made->note(settings_, seen_);
+        const std::lock_guard lock(all.mutex);
+        std::erase_if(all.list, [](const auto& each) { return each.expired(); });
+        all.list.push_back(made);
+    }
+    return made;
 }
 
 void context_source::set_certificate(const tls_settings& settings)
@@ -367,9 +399,9 @@ void context_source::set_certificate(const tls_settings& settings)
     outdated_ = true;
 }
 
-context_source::stamps context_source::look() const noexcept
+file_stamps context_source::look() const noexcept
 {
-    stamps found;
+    file_stamps found;
     const std::string* const places[] = {&settings_.certificate, &settings_.key, &settings_.ca};
     for (std::size_t i = 0; i < found.size(); ++i) {
         struct stat facts {};

@@ -24,6 +24,15 @@ enum class side : unsigned char { client, server };
 
 using fingerprint = std::array<std::byte, 32>; ///< SHA-256
 
+/// When and as which file something was written.
+struct file_stamp {
+    std::uint64_t file = 0;
+    std::int64_t bytes = 0;
+    std::int64_t changed_ns = 0;
+    bool operator==(const file_stamp&) const = default;
+};
+using file_stamps = std::array<file_stamp, 3>;
+
 /// What the connections of one endpoint share: the certificates, who is trusted, and of a client
 /// the session that the next connection may resume.
 ///
@@ -40,6 +49,17 @@ public:
     context& operator=(const context&) = delete;
 
     side which() const noexcept { return which_; }
+    /// What it was made from. Once.
+    void note(const tls_settings& settings, const file_stamps& files)
+    {
+        settings_ = settings;
+        files_ = files;
+    }
+    bool is_for(side which, const tls_settings& settings, std::string_view host,
+                const file_stamps& files) const noexcept
+    {
+        return which == which_ && host == host_ && files == files_ && settings == settings_;
+    }
     /// A connection of OpenSSL, to be freed with SSL_free(); null: no memory.
     ssl_st* make_connection();
     /// One of these must be the peer's public key; empty = any.
@@ -54,6 +74,8 @@ private:
 
     const side which_;
     const std::string host_;
+    tls_settings settings_;
+    file_stamps files_{};
     bool checks_host_ = false;
     ssl_ctx_st* context_ = nullptr;
     std::vector<fingerprint> pinned_;
@@ -62,7 +84,8 @@ private:
 };
 
 /// The context of an endpoint for each new connection: when a file that a setting names or the
-/// certificate itself has changed, a new one, unless that cannot be made.
+/// certificate itself has changed, a new one, unless that cannot be made. Endpoints with the same
+/// settings share a context while any of them has it.
 ///
 /// Thread safety: any thread.
 class context_source {
@@ -78,26 +101,18 @@ public:
     void set_certificate(const tls_settings& settings);
 
 private:
-    /// When and as which file something was written.
-    struct stamp {
-        std::uint64_t file = 0;
-        std::int64_t bytes = 0;
-        std::int64_t changed_ns = 0;
-        bool operator==(const stamp&) const = default;
-    };
-    using stamps = std::array<stamp, 3>;
-
     context_source(side which, tls_settings settings, std::string host)
         : which_(which), host_(std::move(host)), settings_(std::move(settings))
     {}
-    stamps look() const noexcept;
+    file_stamps look() const noexcept;
+    std::shared_ptr<context> find_or_make(error_code& error) const;
 
     const side which_;
     const std::string host_;
     std::mutex mutex_;
     tls_settings settings_; ///< with the mutex, like what follows
     std::shared_ptr<context> current_;
-    stamps seen_{};
+    file_stamps seen_{};
     bool outdated_ = false; ///< the settings are not those of the context, and were not tried
 };
 

@@ -109,7 +109,7 @@ public:
 
     std::unique_ptr<acceptor> listen(asio::io_context& io, error_code& error) override
     {
-        shared_ports* const ports = where_.settings->ports.get();
+        shared_ports* const ports = where_.settings->ports;
         const auto lock = ports ? ports->lock() : std::unique_lock<std::mutex>();
         auto bound = below_->listen(io, error);
         if (ports && error == in_use())
