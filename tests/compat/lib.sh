@@ -23,6 +23,7 @@ zmq.rs        wire    zmq.rs (Rust) as a peer
 zeromq.js     wire    the npm package zeromq, which has libzmq inside, as a peer over ws
 zeromq.js-secure wire the same with PLAIN, CURVE and handlers of ZAP
 jszmq         wire    the npm package jszmq (JavaScript) as a peer over ws
+autobahn      autobahn the Autobahn test suite for WebSockets
 czmq          debian    the tests inside libczmq4 of the distribution
 python3-zmq   debian    the tests of the distribution's python3-zmq
 pmacct        debian    pmacctd with PLAIN between its processes, on both libraries
