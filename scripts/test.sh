@@ -8,7 +8,7 @@
 # plain     all tests, Release, in build/
 # nosodium  a library without CURVE, tls and wss, and the tests that see the difference, in build-nosodium/
 # interop   against the genuine library, with the library of the plain lane
-# compat    the tests of pyzmq, and peers in Java, Go, Rust and Node, with the library of the plain lane
+# compat    the tests of pyzmq, peers in Java, Go, Rust and Node, and Autobahn, with the library of the plain lane
 # web       the client for browsers, in Chromium, with the library of the plain lane
 # asan      all tests with address and undefined-behaviour sanitizers, in build-asan/
 # tsan      all tests with the thread sanitizer, in build-tsan/
@@ -147,7 +147,7 @@ lane_compat() {
     step "compat: real clients and independent peers"
     run_logged test-compat timeout 1200 "$repo_dir/tests/compat/run.sh" \
         --library "$repo_dir/build/libzmq.so.5" --junit "$results_dir" \
-        --only pyzmq-wheel pyzmq-draft jeromq zmq4 zmq.rs zeromq.js jszmq
+        --only pyzmq-wheel pyzmq-draft jeromq zmq4 zmq.rs zeromq.js zeromq.js-secure jszmq autobahn
 }
 
 lane_web() {

@@ -22,11 +22,11 @@ import junit
 
 AGENT = "zlink"
 CLIENT_PORT, SERVER_PORT = 9411, 9412
-# Compression is not negotiated.
-LEFT_OUT = ["12.*", "13.*"]
+# Compression is not negotiated; 9.8.1 waits a minute for the echo of a thousand empty messages.
+LEFT_OUT = ["12.*", "13.*", "9.8.1"]
 # As the server it is spared most of the text, which is refused alike.
 LEFT_OUT_OF_SERVER = LEFT_OUT + ["1.1.*", "6.*", "9.1.*", "9.3.*", "9.5.*", "9.7.*"]
-ABOUT_EMPTY_MESSAGES = {"1.2.1", "9.8.1"}
+ABOUT_EMPTY_MESSAGES = {"1.2.1"}
 ABOUT_TEXT = ("1.1.", "6.", "9.1.", "9.3.", "9.5.", "9.7.")
 ALSO_TEXT = {"3.2", "3.3", "3.4", "4.1.3", "4.1.4", "4.1.5", "4.2.3", "4.2.4", "4.2.5", "5.3", "5.4", "5.5", "5.6", "5.7",
              "5.8", "5.15", "5.18", "5.19", "5.20", "7.1.1", "7.1.5", "10.1.1"}
