@@ -152,6 +152,19 @@ def test_wrong_request(ws_bench, name):
     assert router.recv() == [b"good", b"still here"]
 
 
+@pytest.mark.parametrize("path, status", [("/a", 101), ("/b/c", 101), ("/a?x=1", 101), ("/", 404), ("/b", 404), ("/b/c/", 404),
+                                          ("/A", 404)])
+def test_path_among_several(ws_bench, path, status):
+    router = ws_bench.bound("ROUTER", "/a")
+    router.bind(ws_bench.endpoint.removesuffix("/a") + "/b/c")
+    connection = ws_bench.dial()
+    connection.send(request(f"GET {path} HTTP/1.1"))
+    answer = Answer(recv_head(connection) if status == 101 else connection.receive_to_end())
+    assert answer.status == status
+    if status == 101:
+        check_works(router, connection, answer.rest, b"me")
+
+
 def test_request_byte_by_byte_with_messages_behind_it(ws_bench):
     router = ws_bench.bound("ROUTER")
     connection = ws_bench.dial()
@@ -267,7 +280,7 @@ WRONG_ANSWERS = {
     "301": lambda key: b"HTTP/1.1 301 Moved Permanently\r\nLocation: ws://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
     "400": lambda key: b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n",
     "401": lambda key: b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n",
-    "404": lambda key: b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n",
+    "403": lambda key: b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n",
     "no-upgrade": lambda key: answer_text(key, Upgrade=None),
     "no-connection": lambda key: answer_text(key, Connection=None),
     "no-accept": lambda key: answer_text(key, Sec_WebSocket_Accept=None),
@@ -295,7 +308,7 @@ def test_wrong_answer(ws_bench, name):
     assert not ws_bench.has_caller(within_s=0.03)
 
 
-@pytest.mark.parametrize("status", ["429 Too Many Requests", "500 Internal Server Error", "502 Bad Gateway",
+@pytest.mark.parametrize("status", ["404 Not Found", "429 Too Many Requests", "500 Internal Server Error", "502 Bad Gateway",
                                     "503 Service Unavailable", "504 Gateway Timeout"])
 def test_server_that_cannot_serve_now(ws_bench, status):
     """It is tried again."""
