@@ -485,6 +485,38 @@ TEST_P(ZlinkOnlyAuthentication, without_a_domain_nobody_is_asked_of_peers_withou
     }
 }
 
+// Whoever has a domain asks, each its own question.
+TEST_P(ZlinkOnlyAuthentication, both_sides_may_ask_about_peers_without_credentials)
+{
+    bind_handler();
+    begin(null_with_domain,
+          [](test_socket& client) { client.set(ZMQ_ZAP_DOMAIN, "of the client"); });
+    std::vector<std::string> domains;
+    for (int i = 0; i < 2; ++i) {
+        domains.push_back(handler_.recv_parts().at(2));
+        answer("200");
+    }
+    std::ranges::sort(domains);
+    EXPECT_EQ((std::vector<std::string>{"global", "of the client"}), domains);
+    expect_admitted();
+}
+
+TEST(AuthenticationOfInproc, is_not_asked_for)
+{
+    test_context context;
+    test_socket handler(context, ZMQ_REP);
+    handler.bind(handler_address);
+    test_socket bound(context, ZMQ_PAIR);
+    plain_server(bound);
+    bound.set(ZMQ_ZAP_ENFORCE_DOMAIN, 1);
+    bound.bind("inproc://peers");
+    test_socket peer(context, ZMQ_PAIR);
+    peer.connect("inproc://peers");
+    peer.send("hello");
+    EXPECT_EQ("hello", bound.recv());
+    EXPECT_FALSE(handler.readable(0ms));
+}
+
 TEST_P(ZlinkOnlyAuthentication, a_domain_without_a_handler_admits_all_unless_it_is_enforced)
 {
     begin(null_with_domain);

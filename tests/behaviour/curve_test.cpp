@@ -148,6 +148,39 @@ TEST_P(Curve, a_handler_is_told_the_key_of_the_client)
     zmq_msg_close(&message);
 }
 
+// What is wanted then is the encryption.
+TEST_P(Curve, without_an_enforced_domain_and_a_handler_all_are_admitted)
+{
+    for (const bool has_domain : {false, true}) {
+        auto [server, client, address] = connect_pair(
+            context_, GetParam(), ZMQ_PULL, ZMQ_PUSH,
+            [&](test_socket& socket) {
+                server_side()(socket);
+                if (has_domain)
+                    socket.set(ZMQ_ZAP_DOMAIN, "global");
+            },
+            client_side());
+        client.send("admitted");
+        EXPECT_EQ("admitted", server.recv());
+    }
+}
+
+TEST_P(Curve, an_enforced_domain_that_is_not_set_asks_nobody)
+{
+    test_socket handler(context_, ZMQ_REP);
+    handler.bind("inproc://zeromq.zap.01");
+    auto [server, client, address] = connect_pair(
+        context_, GetParam(), ZMQ_PULL, ZMQ_PUSH,
+        [&](test_socket& socket) {
+            server_side()(socket);
+            socket.set(ZMQ_ZAP_ENFORCE_DOMAIN, 1);
+        },
+        client_side());
+    client.send("admitted");
+    EXPECT_EQ("admitted", server.recv());
+    EXPECT_FALSE(handler.readable(std::chrono::milliseconds(0)));
+}
+
 TEST_P(Curve, an_enforced_domain_without_a_handler_admits_nobody)
 {
     test_socket server(context_, ZMQ_PULL);
