@@ -126,27 +126,36 @@ private:
     std::uint16_t port_ = 0;
 };
 
+/// Each connection has a socket of its own. With other settings than those of the sockets before,
+/// it has no session to resume, and what OpenSSL needs for an endpoint is made anew.
 class library_client final : public handshake_client {
 public:
-    explicit library_client(tls_version version) : version_(version), context_(io_threads) {}
+    library_client(tls_version version, bool resume)
+        : version_(version), resume_(resume), context_(io_threads)
+    {}
 
     void connect(std::uint16_t port, int connections, arrivals& arrived) override
     {
         const std::string endpoint = fmt::format("tls://127.0.0.1:{}", port);
+        std::unique_ptr<worker::socket> before; // has the session
         for (int i = 0; i < connections; ++i) {
-            worker::socket socket(context_, ZMQ_PUSH);
-            socket.set(ZMQ_TLS_CA, authority_certificate);
+            auto made = std::make_unique<worker::socket>(context_, ZMQ_PUSH);
+            worker::socket& socket = *made;
+            socket.set(ZMQ_TLS_CA, resume_ ? std::string(authority_certificate)
+                                           : fmt::format("{}# {}\n", authority_certificate, i));
             set_version(socket, version_);
             socket.connect(endpoint);
             worker::checked(
                 zmq_send(socket.handle(), handshake_message, handshake_message_bytes, 0),
                 "zmq_send");
             arrived.acquire(); // as closing drops what is not sent
+            before = std::move(made);
         }
     }
 
 private:
     tls_version version_;
+    bool resume_;
     worker::context context_;
 };
 
@@ -165,7 +174,7 @@ std::unique_ptr<handshake_client> make_client(party who, tls_version version, bo
     if (who == party::openssl) {
         return std::make_unique<openssl_client>(version, resume);
     }
-    return std::make_unique<library_client>(version);
+    return std::make_unique<library_client>(version, resume);
 }
 
 } // namespace zlink::bench
