@@ -21,9 +21,10 @@ import pytest
 from harness import Endpoint, readable
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCUMENTS = ["docs/security.md", "docs/tls.md"]
+DOCUMENTS = ["docs/security.md", "docs/tls.md", "docs/websocket.md"]
 PROGRAMS = {"c", "python"}
 ADDRESS = "://127.0.0.1:5555"  # in documents; replaced by one that is free
+WEB_PORT = " 8000 "           # the same
 DEADLINE_S = 60
 
 BLOCK = re.compile(r"(?P<before>[^\n]*)\n+```(?P<language>\w*)\n(?P<body>.*?)^```$",
@@ -157,13 +158,15 @@ def directory(tmp_path):
 def test_document_is_true(document, directory, environment):
     for program in ("bash", "cc", "pkg-config", "openssl"):
         assert shutil.which(program), f"{program} is not installed"
-    endpoint = Endpoint("tcp")
+    endpoint, web = Endpoint("tcp"), Endpoint("tcp")
     try:
         text = (ROOT / document).read_text().replace(
-            ADDRESS, endpoint.text.removeprefix("tcp"))
+            ADDRESS, endpoint.text.removeprefix("tcp")).replace(
+            WEB_PORT, f" {web.text.rpartition(':')[2]} ")
         run_document(text, directory, environment)
     finally:
         endpoint.release()
+        web.release()
 
 
 @pytest.mark.parametrize("text, complaint", [
