@@ -91,7 +91,7 @@ void listener::accept()
                 break;
             error = result.error.value();
             if (result.passed)
-                target = pool_.find(*result.passed->home); // of this context, as the ports are
+                target = pool_.find(*result.passed->home); // ports are shared within a context
             if (result.connection)
                 begin_session(*target, std::move(result));
         } catch (const std::bad_alloc&) {

@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <utility>
 #include <vector>
 #include <zmq.h>
@@ -281,7 +282,10 @@ void session::pass_on()
 {
     if (!closing_)
         report(ZMQ_EVENT_DISCONNECTED, descriptor_);
-    opening_->pass_on();
+    try {
+        opening_->pass_on();
+    } catch (const std::bad_alloc&) { // it is closed: the peer may try again
+    }
     finish();
 }
 
