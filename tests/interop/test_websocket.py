@@ -20,10 +20,7 @@ HUGE_BYTES = 64 * 1024 * 1024
 ways = pytest.mark.parametrize("ws_bench", ["ws", "wss"], indirect=True)
 
 
-@ways
-def test_sizes(ws_bench, binds, library):
-    socket, peer = ws_bench.meet("DEALER", binds, library)
-    spec = content.sizes("s", SIZES)
+def check_both_ways(socket, peer, spec):
     socket.start_expect(spec)
     for parts in content.expand(spec):
         peer.send_parts(*parts)
@@ -32,6 +29,11 @@ def test_sizes(ws_bench, binds, library):
     for parts in content.expand(spec):
         assert peer.recv_parts() == parts
     socket.result()
+
+
+@ways
+def test_sizes(ws_bench, binds, library):
+    check_both_ways(*ws_bench.meet("DEALER", binds, library), content.sizes("s", SIZES))
 
 
 @ways
@@ -49,16 +51,7 @@ def test_huge_message(ws_bench, binds):
 
 @ways
 def test_many_messages_in_order(ws_bench, binds, library):
-    socket, peer = ws_bench.meet("DEALER", binds, library)
-    spec = content.series("many", 2000)
-    socket.start_expect(spec)
-    for parts in content.expand(spec):
-        peer.send_parts(*parts)
-    socket.result()
-    socket.start_send_all(spec)
-    for parts in content.expand(spec):
-        assert peer.recv_parts() == parts
-    socket.result()
+    check_both_ways(*ws_bench.meet("DEALER", binds, library), content.series("many", 2000))
 
 
 @ways

@@ -49,18 +49,21 @@ std::string common_name(const X509* certificate)
     return is_clear(name) ? std::string(name) : std::string();
 }
 
+template <class Address>
+std::string text_if(std::string_view bytes)
+{
+    typename Address::bytes_type own;
+    if (bytes.size() != own.size())
+        return {};
+    std::memcpy(own.data(), bytes.data(), own.size());
+    return Address(own).to_string();
+}
+
 std::string address_text(std::string_view bytes)
 {
     namespace ip = boost::asio::ip;
-    if (ip::address_v4::bytes_type v4; bytes.size() == v4.size()) {
-        std::memcpy(v4.data(), bytes.data(), v4.size());
-        return ip::address_v4(v4).to_string();
-    }
-    if (ip::address_v6::bytes_type v6; bytes.size() == v6.size()) {
-        std::memcpy(v6.data(), bytes.data(), v6.size());
-        return ip::address_v6(v6).to_string();
-    }
-    return {};
+    const std::string v4 = text_if<ip::address_v4>(bytes);
+    return v4.empty() ? text_if<ip::address_v6>(bytes) : v4;
 }
 
 std::string alternative_name(const GENERAL_NAME& name)
