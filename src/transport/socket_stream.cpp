@@ -150,12 +150,20 @@ public:
         return !error;
     }
 
-    void shutdown() noexcept override
+    bool shutdown() noexcept override
     {
+        cancel_waits();
         ::shutdown(fd_, SHUT_WR);
+        constexpr int most_reads = 256; // others have a turn, too
         char unread[4096];
-        for (int reads = 0; reads < 256 && ::recv(fd_, unread, sizeof unread, MSG_DONTWAIT) > 0;)
-            ++reads;
+        for (int reads = 0; reads < most_reads; ++reads) {
+            const auto got = result(::recv(fd_, unread, sizeof unread, MSG_DONTWAIT));
+            if (got.would_block())
+                return true;
+            if (got.failed() || got.bytes == 0)
+                return false;
+        }
+        return true;
     }
 
     // tcp: what the peer has not acknowledged. A kernel goes on sending what a closed socket has
@@ -172,8 +180,7 @@ public:
 
     void close() noexcept override
     {
-        if (room_)
-            room_->cancel();
+        cancel_waits();
         error_code ignored;
         if (socket_.is_open())
             socket_.close(ignored);
@@ -198,6 +205,15 @@ public:
     }
 
 private:
+    void cancel_waits() noexcept
+    {
+        if (room_)
+            room_->cancel();
+        error_code ignored;
+        if (socket_.is_open())
+            socket_.cancel(ignored);
+    }
+
     // Neither end can send any more.
     bool is_over() const noexcept
     {

@@ -112,9 +112,11 @@ public:
     virtual void async_wait(direction which, wait_handler handler) = 0;
     /// Null: nobody but the I/O thread can wait for input.
     virtual direct_input* direct() noexcept { return nullptr; }
-    /// Says that nothing more will be written, and throws away what has arrived unread: closing
-    /// with unread input would make the kernel discard output that is still on its way.
-    virtual void shutdown() noexcept = 0;
+    /// Says that nothing more will be written, and throws away what has arrived unread; pending
+    /// waits are completed with operation_aborted. Afterwards async_wait() waits for more to
+    /// arrive; calling this again throws it away, too. False if nothing more will come: the peer
+    /// has closed its side, or the connection is broken.
+    virtual bool shutdown() noexcept = 0;
     /// Bytes written that closing could still take away from the peer, held ones included; 0 where
     /// the kernel delivers them all the same.
     virtual std::size_t undelivered_bytes() const noexcept = 0;

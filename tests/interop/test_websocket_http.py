@@ -139,6 +139,7 @@ def test_wrong_request(ws_bench, name):
     connection.send_refused(wrong)
     answer = Answer(connection.receive_to_end(), "HEAD" if name == "HEAD" else "GET")
     assert (answer.version, answer.status) == ("1.1", status)
+    assert not connection.is_reset
     assert "close" in answer.fields["connection"].lower()
     for field, value in fields.items():
         assert answer.fields[field].lower() == value.lower()
@@ -150,6 +151,17 @@ def test_wrong_request(ws_bench, name):
     assert events[1] == REFUSED
     good.send_parts(b"still here")
     assert router.recv() == [b"good", b"still here"]
+
+
+def test_the_answer_reaches_who_does_not_stop(ws_bench):
+    ws_bench.bound("ROUTER")
+    connection = ws_bench.dial()
+    connection.send(request(Upgrade=None))
+    for _ in range(3):
+        assert connection.has_input()
+        connection.send(b"more")
+    assert Answer(connection.receive_to_end()).status == 426
+    assert not connection.is_reset
 
 
 @pytest.mark.parametrize("path, status", [("/a", 101), ("/b/c", 101), ("/a?x=1", 101), ("/", 404), ("/b", 404), ("/b/c/", 404),

@@ -73,6 +73,7 @@ class Stage:
     def check_end(self, code, comes_again=False):
         """The bad peer is told why and its connection ends; the other one stays."""
         assert self.bad.closed_with() == code
+        assert not self.bad.connection.is_reset
         events = zws.told(self.router, "DISCONNECTED")
         assert [name for name, _ in events].count("HANDSHAKE_SUCCEEDED") == 2
         assert events[-1][1] in [value for name, value in events if name in ("ACCEPTED", "CONNECTED")]
@@ -192,6 +193,17 @@ def test_nothing_after_a_wrong_frame_is_read(ws_bench, binds, library, wrong):
     stage.bad.connection.send(zws.frame(first, data, masked) + zws.frame(FIN | BINARY, b"\0late", masked))
     assert stage.bad.closed_with() == code
     assert stage.router.try_recv(30) is None
+
+
+def test_the_reason_reaches_who_does_not_stop(ws_bench, binds, library):
+    """A reset, with which kernels answer what comes to a closed socket, could take it back."""
+    stage = Stage(ws_bench, binds, library)
+    first, data, code = WRONG_FRAMES["text"]
+    stage.bad.raw_frame(first, data)
+    for _ in range(3):
+        assert stage.bad.connection.has_input()
+        stage.bad.connection.send(zws.frame(FIN | BINARY, b"\0late", masked=binds))
+    stage.check_end(code)
 
 
 @pytest.mark.parametrize("wrong", ["text", "opcode-3", "RSV2", "empty-message", "ping-of-126", "close-999"])

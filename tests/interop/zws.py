@@ -157,6 +157,10 @@ class Connection:
         poll.register(self.socket_, select.POLLIN)
         return not poll.poll(duration_s * 1000)
 
+    def has_input(self):
+        """Waits until there is something to receive."""
+        return not self.stays_silent(DEADLINE_S)
+
     def shut_down_sending(self):
         self.socket_.shutdown(socket.SHUT_WR)
 

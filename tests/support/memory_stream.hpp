@@ -146,7 +146,7 @@ public:
         is_lent = false;
         return true;
     }
-    void shutdown() noexcept override {}
+    bool shutdown() noexcept override { return false; }
     std::size_t undelivered_bytes() const noexcept override { return held; }
     void close() noexcept override {}
     transport::stream_info info() const override { return facts; }

@@ -269,8 +269,6 @@ void opening::end_failed()
     if (bytes.iov_len != 0)
         stream_->write_some(&bytes, 1); // the peer may be told why
     const transport::upgrade* const upgrade = current_upgrade();
-    if (bytes.iov_len != 0 && !is_reaching())
-        stream_->shutdown(); // closing with unread input would take back what was written
     if (upgrade && upgrade->was_violated() && !is_reaching())
         return end({.kind = end_kind::refused, .refusal = engine::handshake_error::no_upgrade});
     if (upgrade)

@@ -7,6 +7,7 @@
 #include "core/pipe/notices.hpp"
 #include "engine/bytes.hpp"
 #include "engine/commands/traffic_commands.hpp"
+#include "transport/close_after_peer.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -717,9 +718,9 @@ void session::lost_by(reader::status read)
 {
     if (read == reader::status::damaged && !closing_)
         report_failure(engine::event_of(in_.fault()));
-    const bool told = in_.farewell() && has_traffic() && out_->say_farewell(*in_.farewell());
-    lost(read == reader::status::violated ? loss::protocol : loss::connection,
-         told ? ending::shut_down : ending::close);
+    if (in_.farewell() && has_traffic())
+        out_->say_farewell(*in_.farewell());
+    lost(read == reader::status::violated ? loss::protocol : loss::connection);
 }
 
 void session::wait(transport::direction which)
@@ -792,7 +793,7 @@ void session::send_pong(std::span<const std::byte> context)
 
 // --- ends --------------------------------------------------------------------------------------
 
-void session::lost(loss why, ending how)
+void session::lost(loss why)
 {
     if (!stream_)
         return;
@@ -826,11 +827,8 @@ void session::lost(loss why, ending how)
     if (!closing_)
         report(ZMQ_EVENT_DISCONNECTED, descriptor_);
     facts_.reset();
-    if (how == ending::shut_down)
-        stream_->shutdown(); // closing with unread input would take back what was written
-    stream_->close();
-    stream_.reset();
     stop_opening();
+    transport::close_after_peer(io_, std::move(stream_));
     heartbeat_.stop();
     input_wait_.forget();
     room_wait_.forget();
@@ -972,13 +970,12 @@ void session::finish()
     if (out_)
         out_->detach();
     close_unreached();
-    if (stream_) {
-        if (has_traffic())
-            stream_->shutdown();
-        stream_->close();
-        stream_.reset();
-    }
     stop_opening();
+    if (stream_ && has_traffic())
+        transport::close_after_peer(io_, std::move(stream_));
+    else if (stream_)
+        stream_->close();
+    stream_.reset();
     input_wait_.forget();
     room_wait_.forget();
     phase_ = phase::none;

@@ -114,11 +114,6 @@ private:
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, shared_text endpoint, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
-    /// How the stream of a lost connection ends.
-    enum class ending : std::uint8_t {
-        close,
-        shut_down, ///< what was written last is delivered
-    };
     /// How far the connection is.
     enum class phase : std::uint8_t {
         none,    ///< there is no connection
@@ -205,7 +200,7 @@ private:
         return {heartbeat_, [this] { return shared_from_this(); }};
     }
     void wait(transport::direction which);
-    void lost(loss why, ending how = ending::close);
+    void lost(loss why);
     void refuse();
     void report(std::uint64_t event, int value);
     void report_failure(const engine::failure_event& what);

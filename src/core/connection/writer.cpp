@@ -87,20 +87,17 @@ writer::outcome writer::send_command(const engine::traffic_command& command)
     return drain_from_io_thread();
 }
 
-bool writer::say_farewell(engine::farewell why) noexcept
+void writer::say_farewell(engine::farewell why) noexcept
 {
     std::lock_guard lock(mutex_);
     if (!to_ || holds_)
-        return false;
+        return;
     try {
         const std::vector<std::byte> frame = out_.farewell(why);
         const iovec bytes{const_cast<std::byte*>(frame.data()), frame.size()};
-        if (frame.empty() || to_->write_some(&bytes, 1).bytes == 0)
-            return false;
-        to_->flush(); // or not: nobody waits for it
-        return true;
-    } catch (const std::bad_alloc&) {
-        return false;
+        if (!frame.empty() && to_->write_some(&bytes, 1).bytes != 0)
+            to_->flush();             // or not: nobody waits for it
+    } catch (const std::bad_alloc&) { // nothing is said
     }
 }
 

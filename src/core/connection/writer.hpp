@@ -71,8 +71,8 @@ public:
     /// does not read.
     outcome send_command(const engine::traffic_command& command);
     /// I/O thread. Before detach(): tells the peer why the connection ends, if the wire has a frame
-    /// for that and nothing is written in part. True if that was written.
-    bool say_farewell(engine::farewell why) noexcept;
+    /// for that, nothing is written in part and there is room.
+    void say_farewell(engine::farewell why) noexcept;
     /// I/O thread. How many bytes of the connection the command takes.
     std::size_t bytes_on_wire(const engine::traffic_command& command);
     /// Sending thread, after a commit that woke the consumer. Writes at once if the connection

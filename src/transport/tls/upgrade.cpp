@@ -53,7 +53,7 @@ public:
 
     void async_wait(direction which, wait_handler handler) override
     {
-        if (which == direction::read && has_input()) {
+        if (which == direction::read && !is_shut_down_ && has_input()) {
             boost::asio::post(io_, [handler = std::move(handler)] { handler({}); });
             return;
         }
@@ -64,14 +64,14 @@ public:
     int lend() noexcept override { return has_input() ? -1 : below_->direct()->lend(); }
     bool reclaim() noexcept override { return below_->direct()->reclaim(); }
 
-    void shutdown() noexcept override
+    bool shutdown() noexcept override
     {
-        {
+        if (!std::exchange(is_shut_down_, true)) {
             const auto lock = tls_->lock();
             tls_->end_output();
             pass_on();
         }
-        below_->shutdown();
+        return below_->shutdown();
     }
 
     std::size_t undelivered_bytes() const noexcept override
@@ -117,6 +117,7 @@ private:
     const std::unique_ptr<stream> below_;
     const std::unique_ptr<connection> tls_;
     boost::asio::io_context& io_;
+    bool is_shut_down_ = false;
 };
 
 class tls_upgrade final : public upgrade {
