@@ -118,26 +118,41 @@ inline decoded decode_header(const std::byte* at, std::size_t available,
     return decoded::header;
 }
 
-/// Masks or unmasks bytes of a payload, of which `before` bytes come before them.
+/// Masks or unmasks bytes of a payload, of which `before` bytes come before them, and writes them
+/// to `to`, which may be where they lie.
+inline void mask_to(std::byte* to, std::span<const std::byte> bytes, const mask_key& key,
+                    std::size_t before = 0) noexcept
+{
+    // As many bytes as any processor changes at once.
+    using word [[gnu::vector_size(16)]] = std::uint32_t;
+    static_assert(sizeof(word) % key_bytes == 0);
+    std::uint32_t pattern = 0;
+    const mask_key turned{key[before % key_bytes], key[(before + 1) % key_bytes],
+                          key[(before + 2) % key_bytes], key[(before + 3) % key_bytes]};
+    std::memcpy(&pattern, turned.data(), key_bytes);
+    const word with{pattern, pattern, pattern, pattern};
+    const std::byte* from = bytes.data();
+    std::size_t left = bytes.size();
+    for (; left >= sizeof with; left -= sizeof with, from += sizeof with, to += sizeof with) {
+        word some;
+        std::memcpy(&some, from, sizeof some);
+        some ^= with;
+        std::memcpy(to, &some, sizeof some);
+    }
+    for (; left >= key_bytes; left -= key_bytes, from += key_bytes, to += key_bytes) {
+        std::uint32_t some = 0;
+        std::memcpy(&some, from, key_bytes);
+        some ^= pattern;
+        std::memcpy(to, &some, key_bytes);
+    }
+    for (std::size_t i = 0; i < left; ++i)
+        to[i] = from[i] ^ turned[i];
+}
+
 inline void apply_mask(std::span<std::byte> bytes, const mask_key& key,
                        std::size_t before = 0) noexcept
 {
-    constexpr std::size_t word_bytes = sizeof(std::uint64_t);
-    std::byte pattern[word_bytes];
-    for (std::size_t i = 0; i < word_bytes; ++i)
-        pattern[i] = key[(before + i) % key_bytes];
-    std::uint64_t with = 0;
-    std::memcpy(&with, pattern, word_bytes);
-    std::byte* at = bytes.data();
-    std::size_t left = bytes.size();
-    for (; left >= word_bytes; left -= word_bytes, at += word_bytes) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, at, word_bytes);
-        word ^= with;
-        std::memcpy(at, &word, word_bytes);
-    }
-    for (std::size_t i = 0; i < left; ++i)
-        at[i] ^= pattern[i];
+    mask_to(bytes.data(), bytes, key, before);
 }
 
 } // namespace zlink::engine::websocket

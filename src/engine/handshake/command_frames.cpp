@@ -16,7 +16,8 @@ void append_frame(std::vector<std::byte>& out, std::uint8_t flags, std::span<con
     std::byte head[frame_codec::max_head_bytes];
     append_bytes(out, std::span(head, codec.encode_head(head, flags, body.size())));
     append_bytes(out, body);
-    codec.encode_body(std::span(out).last(body.size()));
+    const auto encoded = std::span(out).last(body.size());
+    codec.encode_body(encoded, encoded.data());
 }
 
 handshake_error read_error_command(std::span<const std::byte> data, std::string& reason)

@@ -138,15 +138,17 @@ void outgoing::drop_void_rest()
     queue.unsend();
 }
 
-// The message that ends at this position, unless it was counted with a batch.
-void outgoing::count_taken(std::uint64_t position) noexcept
+// The last messages up to this position, unless they were counted with a batch.
+void outgoing::count_taken(std::uint64_t position, std::uint64_t messages) noexcept
 {
     if (position <= counted_until_)
         return;
     counted_until_ = position;
     // A batch may have been counted together with the newest messages behind it.
-    if (from_.credit.taken() < from_.queue.published_messages() + passed_by_)
-        wake_producer_ |= from_.credit.add_taken(1);
+    const std::uint64_t taken = from_.credit.taken();
+    const std::uint64_t most = from_.queue.published_messages() + passed_by_;
+    if (taken < most)
+        wake_producer_ |= from_.credit.add_taken(std::min(messages, most - taken));
 }
 
 // --- offers
@@ -338,6 +340,31 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
     return any;
 }
 
+// The same for many small messages at once; false if there are none, or one that is not small
+// comes next.
+bool outgoing::encode_run(base::byte_queue::lookahead& ahead)
+{
+    constexpr std::size_t run_messages = 256;
+    if (wire_->cipher || !ahead.load() ||
+        (wire_->filter && !wire_->filter->passes_all(ahead.position())))
+        return false;
+    const std::span frames(ahead.begin(), ahead.end());
+    // For all there is, unless the messages are tiny; in any case for the first one.
+    const std::size_t room_bytes = frames.size() * 3 + frame_codec::max_head_bytes;
+    message_end ends[run_messages];
+    const frame_run done = wire_->codec->encode_run(frames, batch_->reserve(room_bytes), ends);
+    if (done.messages == 0)
+        return false;
+    const auto messages = std::span(ends).first(done.messages);
+    batch_->advance(done.bytes_written, ahead.position(), messages);
+    std::uint64_t uncounted = 0;
+    for (const message_end& each : messages)
+        uncounted += ahead.position() + each.bytes_read > counted_until_;
+    ahead.consume(done.bytes_read);
+    count_taken(ahead.position(), uncounted);
+    return true;
+}
+
 // The same for a message that replaces others.
 void outgoing::encode_newest(frame_encoder& to)
 {
@@ -364,7 +391,11 @@ bool outgoing::encode_batch() noexcept
         encoder.put_own(control_);
         control_in_batch_ = batch_waits();
         control_.clear();
-        while (!rest_is_void_ && !batch_->full() && encode_message(ahead, encoder)) {
+        while (!rest_is_void_ && !batch_->full()) {
+            if (encode_run(ahead))
+                continue;
+            if (!encode_message(ahead, encoder))
+                break;
             batch_->end_message(ahead.position());
             count_taken(ahead.position());
         }

@@ -114,12 +114,13 @@ private:
     offer offer_newest(std::span<iovec> entries, bool begins) noexcept;
     offer offer_encoded(std::span<iovec> entries, bool may_begin) noexcept;
     offer offer_queue(std::span<iovec> entries, bool may_begin) noexcept;
+    bool encode_run(base::byte_queue::lookahead& ahead);
     bool encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to);
     void encode_newest(frame_encoder& to);
     bool encode_batch() noexcept;
     void let_go_of_written() noexcept;
     void drop_void_rest();
-    void count_taken(std::uint64_t position) noexcept;
+    void count_taken(std::uint64_t position, std::uint64_t messages = 1) noexcept;
     void return_to_message_start() noexcept;
 
     base::channel& from_;

@@ -123,6 +123,7 @@ inbound_error wire_inbound::take_frames()
         const step before = step_;
         switch (step_) {
         case step::head:
+            take_run();
             error = take_head();
             if (step_ == before)
                 return error;
@@ -151,6 +152,36 @@ inbound_error wire_inbound::take_frames()
         if (error != inbound_error::none)
             return error;
     }
+}
+
+// Most of what there is to do. What is left goes the way of all frames.
+void wire_inbound::take_run() noexcept
+{
+    // Room for the longest frame of a run, or what there is.
+    constexpr std::size_t room_bytes = smallest_read_bytes + zmtp3::long_header_bytes;
+    if (wire_.cipher || joins_ || !rules_.allow_any_form() || rules_.leaves_out(0))
+        return;
+    base::byte_queue& queue = to_.queue;
+    while (available() != 0) {
+        if (!queue.reserve(std::min(available() + zmtp3::long_header_bytes, room_bytes)))
+            return;
+        const frame_run done =
+            wire_.codec->decode_run(std::span(buffer_).subspan(next_, available()),
+                                    {queue.tail(), queue.room()}, rules_.max_message_bytes());
+        if (done.bytes_read == 0)
+            return;
+        queue.advance(done.message_bytes_written);
+        if (done.messages != 0) {
+            queue.mark(done.messages);
+            to_.credit.add_sent(done.messages);
+            marked_ = true;
+        }
+        queue.advance(done.bytes_written - done.message_bytes_written);
+        in_message_ = done.more;
+        went_on_ = true;
+        next_ += done.bytes_read;
+    }
+    next_ = end_ = 0;
 }
 
 inbound_error wire_inbound::take_head() noexcept

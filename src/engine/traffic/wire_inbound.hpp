@@ -47,6 +47,7 @@ private:
 
     std::size_t available() const noexcept { return end_ - next_; }
     inbound_error take_frames();
+    void take_run() noexcept;
     inbound_error take_head() noexcept;
     inbound_error begin_large_body() noexcept;
     inbound_error open_body(std::span<std::byte> body) noexcept;

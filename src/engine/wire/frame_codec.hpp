@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -20,6 +21,22 @@ struct frame_head {
     /// The body goes on: with that of the next frame that is no control frame, whose head has the
     /// same flags.
     bool continues = false;
+};
+
+/// What was done with a run of frames, see frame_codec::encode_run().
+struct frame_run {
+    std::size_t bytes_read = 0;    ///< 0: there is none
+    std::size_t bytes_written = 0; ///< all of them
+    /// Up to the end of the last message of which all parts have come.
+    std::size_t message_bytes_written = 0;
+    std::size_t messages = 0; ///< of which the last part is in the run
+    bool more = false;        ///< the message of the last part goes on
+};
+
+/// Where a message ends, in bytes from the beginning of a run.
+struct message_end {
+    std::uint32_t bytes_read;
+    std::uint32_t bytes_written;
 };
 
 /// Why a connection ends, where its codec has a frame to tell the peer.
@@ -65,8 +82,13 @@ public:
     /// head_bytes().
     virtual std::size_t encode_head(std::byte* out, std::uint8_t flags,
                                     std::uint64_t body_bytes) noexcept = 0;
-    /// Changes the whole body that belongs to the head encoded last, in place.
-    virtual void encode_body(std::span<std::byte>) noexcept {}
+    /// Writes the whole body that belongs to the head encoded last, changed, to `to`, which may be
+    /// where it lies.
+    virtual void encode_body(std::span<const std::byte> body, std::byte* to) noexcept
+    {
+        if (!body.empty() && to != body.data())
+            std::memcpy(to, body.data(), body.size());
+    }
     /// Appends a control frame of the codec's own that says what `command` (PING or PONG) says.
     /// False if the codec has none: the command is sent as a frame then. Also called only to learn
     /// the size: it must not change what later frames depend on. Throws std::bad_alloc.
@@ -82,6 +104,25 @@ public:
                                 frame_head& head) noexcept = 0;
     /// Changes the whole body that belongs to the head decoded last, in place.
     virtual void decode_body(std::span<std::byte>) noexcept {}
+    /// In one go, as that is most of what there is to do: reads whole messages of short parts,
+    /// which follow each other in `frames` as they lie in a queue, and writes their frames to
+    /// `out`, as far as both are enough and there are entries of `ends`, one for each message. May
+    /// stop earlier, and do nothing: what comes next goes the way of all frames.
+    virtual frame_run encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
+                                 std::span<message_end> ends) noexcept
+    {
+        static_cast<void>(frames), static_cast<void>(out), static_cast<void>(ends);
+        return {};
+    }
+    /// The way back: reads short whole frames of messages from `bytes`, and writes them as they lie
+    /// in a queue. Stops at anything else, also at what is no frame. No body is larger than
+    /// `max_body_bytes`.
+    virtual frame_run decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
+                                 std::uint64_t max_body_bytes) noexcept
+    {
+        static_cast<void>(bytes), static_cast<void>(out), static_cast<void>(max_body_bytes);
+        return {};
+    }
     /// What a control frame with this (decoded) body says; `other` if nothing for upper layers,
     /// `close` if the connection is to end.
     virtual traffic_command decode_control(std::span<const std::byte>) noexcept { return {}; }

@@ -116,7 +116,11 @@ public:
         encode_mask_ = put_head(out, kind_frame | flags, body_bytes);
         return size_of_head;
     }
-    void encode_body(std::span<std::byte> body) noexcept override { mask(body, encode_mask_); }
+    void encode_body(std::span<const std::byte> body, std::byte* to) noexcept override
+    {
+        frame_codec::encode_body(body, to);
+        mask({to, body.size()}, encode_mask_);
+    }
     bool encode_control(std::vector<std::byte>& out,
                         const engine::traffic_command& command) override
     {

@@ -6,6 +6,7 @@
 #include "engine/codec/zmtp3.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace zlink::engine {
 namespace {
@@ -49,6 +50,9 @@ ws::mask_key fresh_mask() noexcept
     masks.next += key.size();
     return key;
 }
+
+// Larger bodies are referred to, or get memory of their own.
+constexpr std::uint64_t run_body_bytes = 2 * 1024 - 1;
 
 // What a peer may say (RFC 6455, section 7.4).
 bool is_close_code(unsigned code) noexcept
@@ -103,10 +107,42 @@ std::size_t websocket_codec::encode_head(std::byte* out, std::uint8_t flags,
     return bytes + flags_bytes_;
 }
 
-void websocket_codec::encode_body(std::span<std::byte> body) noexcept
+void websocket_codec::encode_body(std::span<const std::byte> body, std::byte* to) noexcept
 {
     if (masks_)
-        ws::apply_mask(body, encode_key_, flags_bytes_);
+        ws::mask_to(to, body, encode_key_, flags_bytes_);
+    else
+        frame_codec::encode_body(body, to);
+}
+
+frame_run websocket_codec::encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
+                                      std::span<message_end> ends) noexcept
+{
+    frame_run done;
+    const std::byte* at = frames.data();
+    std::byte* to = out.data();
+    std::byte* const end = to + out.size();
+    for (std::size_t left = frames.size(); done.messages < ends.size();) {
+        zmtp3::frame_header header;
+        if (!zmtp3::decode_header(at, left, header) || (header.flags & zmtp3::flag_command) != 0 ||
+            header.body_bytes > run_body_bytes || header.header_bytes + header.body_bytes > left ||
+            ws::max_header_bytes + flags_bytes_ + header.body_bytes >
+                static_cast<std::size_t>(end - to))
+            break;
+        to += encode_head(to, header.flags, header.body_bytes);
+        const auto body_bytes = static_cast<std::size_t>(header.body_bytes);
+        encode_body({at + header.header_bytes, body_bytes}, to);
+        to += body_bytes;
+        at += header.header_bytes + body_bytes;
+        left -= header.header_bytes + body_bytes;
+        if ((header.flags & zmtp3::flag_more) != 0)
+            continue;
+        done.bytes_read = static_cast<std::size_t>(at - frames.data());
+        done.bytes_written = done.message_bytes_written = static_cast<std::size_t>(to - out.data());
+        ends[done.messages++] = {static_cast<std::uint32_t>(done.bytes_read),
+                                 static_cast<std::uint32_t>(done.bytes_written)};
+    }
+    return done;
 }
 
 void websocket_codec::append_control(std::vector<std::byte>& out, std::uint8_t opcode,
@@ -221,6 +257,52 @@ frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size
     head = {is_control ? std::uint8_t{0} : fragment_flags_, is_control,
             header.header_bytes + of_payload, header.payload_bytes - of_payload, continues};
     return decoded::head;
+}
+
+frame_run websocket_codec::decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
+                                      std::uint64_t max_body_bytes) noexcept
+{
+    constexpr auto first = std::byte{ws::final_bit | ws::binary};
+    const std::uint64_t most = std::min<std::uint64_t>(max_body_bytes, run_body_bytes);
+    frame_run done;
+    if (in_fragments_)
+        return done;
+    const std::byte* at = bytes.data();
+    std::byte* to = out.data();
+    std::byte* const end = to + out.size();
+    for (std::size_t left = bytes.size(); left != 0 && at[0] == first;) {
+        ws::frame_header header;
+        if (ws::decode_header(at, left, header) != ws::decoded::header || header.masked == masks_ ||
+            header.payload_bytes < flags_bytes_ || header.payload_bytes > most + flags_bytes_ ||
+            header.payload_bytes > left - header.header_bytes)
+            break;
+        at += header.header_bytes;
+        const auto payload_bytes = static_cast<std::size_t>(header.payload_bytes);
+        const std::size_t body_bytes = payload_bytes - flags_bytes_;
+        const std::uint8_t flags =
+            flags_bytes_ == 0 ? 0
+                              : from_payload(std::to_integer<std::uint8_t>(at[0] ^ header.key[0]));
+        if ((flags & zmtp3::flag_command) != 0 ||
+            static_cast<std::size_t>(end - to) < zmtp3::long_header_bytes + body_bytes)
+            break;
+        to += zmtp3::encode_header(to, flags, body_bytes);
+        const std::span body(at + flags_bytes_, body_bytes);
+        if (header.masked)
+            ws::mask_to(to, body, header.key, flags_bytes_);
+        else if (body_bytes != 0)
+            std::memcpy(to, body.data(), body_bytes);
+        to += body_bytes;
+        at += payload_bytes;
+        left -= header.header_bytes + payload_bytes;
+        done.bytes_read = static_cast<std::size_t>(at - bytes.data());
+        done.bytes_written = static_cast<std::size_t>(to - out.data());
+        done.more = (flags & zmtp3::flag_more) != 0;
+        if (done.more)
+            continue;
+        ++done.messages;
+        done.message_bytes_written = done.bytes_written;
+    }
+    return done;
 }
 
 void websocket_codec::decode_body(std::span<std::byte> body) noexcept

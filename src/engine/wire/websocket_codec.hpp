@@ -37,7 +37,9 @@ public:
     std::size_t head_bytes(std::uint64_t body_bytes) const noexcept override;
     std::size_t encode_head(std::byte* out, std::uint8_t flags,
                             std::uint64_t body_bytes) noexcept override;
-    void encode_body(std::span<std::byte> body) noexcept override;
+    void encode_body(std::span<const std::byte> body, std::byte* to) noexcept override;
+    frame_run encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
+                         std::span<message_end> ends) noexcept override;
     bool encode_control(std::vector<std::byte>& out, const traffic_command& command) override;
     std::size_t max_context_bytes() const noexcept override { return longest_context_bytes; }
     void encode_farewell(std::vector<std::byte>& out, farewell why) override;
@@ -45,6 +47,8 @@ public:
     decoded decode_head(const std::byte* at, std::size_t available,
                         frame_head& head) noexcept override;
     void decode_body(std::span<std::byte> body) noexcept override;
+    frame_run decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
+                         std::uint64_t max_body_bytes) noexcept override;
     traffic_command decode_control(std::span<const std::byte> body) noexcept override;
 
 private:

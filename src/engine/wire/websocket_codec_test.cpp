@@ -480,5 +480,177 @@ TEST(WebsocketCodec, a_close_ends_what_comes_behind_it)
     EXPECT_EQ("nothing", to.next());
 }
 
+// --- runs
+
+/// Messages as they lie in a queue: of one part and of several, of all lengths.
+std::vector<std::string> queued_messages()
+{
+    std::vector<std::string> messages;
+    for (const std::size_t bytes : {0, 1, 15, 16, 17, 64, 124, 125, 126, 255, 256, 2047}) {
+        std::vector<std::byte> one;
+        append_message_frame(one, as_bytes(std::string(bytes, 'a')));
+        messages.push_back(std::string(as_text(one)));
+        messages.push_back("\x01\x00\x01\x02id"s + std::string(as_text(one)));
+    }
+    return messages;
+}
+
+std::string joined(const std::vector<std::string>& texts)
+{
+    std::string all;
+    for (const auto& each : texts)
+        all += each;
+    return all;
+}
+
+struct run_result : frame_run {
+    std::string written;
+    std::vector<message_end> ends;
+};
+
+run_result encode_run(websocket_codec& codec, std::string_view frames, std::size_t room = 100'000,
+                      std::size_t most_messages = 100)
+{
+    run_result result;
+    result.written.resize(room);
+    result.ends.resize(most_messages);
+    static_cast<frame_run&>(result) = codec.encode_run(
+        as_bytes(frames), std::as_writable_bytes(std::span(result.written)), result.ends);
+    result.written.resize(result.bytes_written);
+    result.ends.resize(result.messages);
+    return result;
+}
+
+run_result decode_run(websocket_codec& codec, std::string_view bytes, std::size_t room = 100'000,
+                      std::uint64_t max_body_bytes = UINT64_MAX)
+{
+    run_result result;
+    result.written.resize(room);
+    static_cast<frame_run&>(result) = codec.decode_run(
+        as_bytes(bytes), std::as_writable_bytes(std::span(result.written)), max_body_bytes);
+    result.written.resize(result.bytes_written);
+    return result;
+}
+
+TEST(WebsocketRun, is_written_as_frames_one_by_one)
+{
+    const auto messages = queued_messages();
+    const std::string frames = joined(messages);
+    websocket_codec server(side::server);
+    const auto run = encode_run(server, frames);
+    EXPECT_EQ(frames.size(), run.bytes_read);
+    EXPECT_EQ(messages.size(), run.messages);
+    EXPECT_FALSE(run.more);
+    std::string expected;
+    std::size_t read = 0;
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        zmtp3::for_each_frame(as_bytes(messages[i]), [&](std::uint8_t flags, auto body) {
+            expected += encoded(wire_of(side::server), flags, as_text(body));
+        });
+        read += messages[i].size();
+        EXPECT_EQ(read, run.ends[i].bytes_read) << i;
+        EXPECT_EQ(expected.size(), run.ends[i].bytes_written) << i;
+    }
+    EXPECT_EQ(expected, run.written);
+}
+
+TEST(WebsocketRun, comes_back_as_it_was)
+{
+    const std::string frames = joined(queued_messages());
+    for (const auto from : {side::client, side::server}) {
+        websocket_codec sender(from);
+        websocket_codec receiver(from == side::client ? side::server : side::client);
+        const std::string bytes = encode_run(sender, frames).written;
+        for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+            const auto begin = decode_run(receiver, std::string_view(bytes).substr(0, cut));
+            const auto rest =
+                decode_run(receiver, std::string_view(bytes).substr(begin.bytes_read));
+            ASSERT_EQ(bytes.size(), begin.bytes_read + rest.bytes_read) << cut;
+            ASSERT_EQ(frames, begin.written + rest.written) << cut;
+            ASSERT_EQ(queued_messages().size(), begin.messages + rest.messages) << cut;
+            // What is behind the last whole message are the first parts of the next.
+            const std::string parts = begin.written.substr(begin.message_bytes_written);
+            ASSERT_EQ(begin.more ? "\x01\x00\x01\x02id"s.substr(0, parts.size()) : "", parts);
+        }
+    }
+}
+
+TEST(WebsocketRun, has_whole_messages_as_far_as_there_is_room_for_them)
+{
+    websocket_codec server(side::server);
+    const std::string one = "\x00\x03"
+                            "one"s;
+    const std::string two = "\x01\x01"
+                            "t\x00\x02wo"s;
+    for (std::size_t room = 0; room < 100; ++room) {
+        const auto run = encode_run(server, one + two + one, room);
+        const bool is_whole = run.bytes_read == 0 || run.bytes_read == one.size() ||
+                              run.bytes_read == (one + two).size() ||
+                              run.bytes_read == (one + two + one).size();
+        EXPECT_TRUE(is_whole) << room << ": " << run.bytes_read;
+        EXPECT_LE(run.bytes_written, room);
+    }
+    EXPECT_EQ(3u, encode_run(server, one + two + one, 100).messages);
+    EXPECT_EQ(2u, encode_run(server, one + two + one, 100, 2).messages);
+    EXPECT_EQ(0u, encode_run(server, one + two + one, 100, 0).bytes_read);
+    EXPECT_EQ(one.size(), encode_run(server, one + two.substr(0, two.size() - 1)).bytes_read);
+    EXPECT_EQ(one.size(), encode_run(server, one + two.substr(0, 3)).bytes_read);
+
+    websocket_codec client(side::client);
+    const std::string bytes = encode_run(server, one + two + one).written;
+    for (std::size_t room = 0; room < 100; ++room)
+        EXPECT_LE(decode_run(client, bytes, room).bytes_written, room);
+    EXPECT_EQ(bytes.size(), decode_run(client, bytes, 100).bytes_read);
+}
+
+TEST(WebsocketRun, ends_before_what_is_no_small_message)
+{
+    websocket_codec server(side::server);
+    const std::string one = "\x00\x03"
+                            "one"s;
+    std::vector<std::byte> large;
+    append_message_frame(large, as_bytes(std::string(2048, 'x')));
+    EXPECT_EQ(one.size(), encode_run(server, one + std::string(as_text(large))).bytes_read);
+    EXPECT_EQ(one.size(), encode_run(server, one + "\x04\x05\x04PING"s).bytes_read);
+
+    websocket_codec client(side::client);
+    const std::string good = frame(0x82, "\0one"s);
+    const std::string others[] = {
+        frame(0x89, "ping"),        frame(0x8a, ""),
+        frame(0x88, "\x03\xe8"),    frame(0x02, "\0x"s),
+        frame(0x80, "\0x"s),        frame(0x81, "\0x"s),
+        frame(0xc2, "\0x"s),        frame(0x82, ""),
+        frame(0x82, "\2\4PING"),    frame(0x82, "\0x"s, key),
+        frame(0x82, "\0x"s, "", 2), frame(0x82, "\0"s + std::string(2048, 'x')),
+    };
+    for (const auto& other : others) {
+        const auto run = decode_run(client, good + other);
+        EXPECT_EQ(good.size(), run.bytes_read) << to_hex(as_bytes(other.substr(0, 8)));
+        EXPECT_EQ(one, run.written);
+    }
+    EXPECT_EQ(good.size(), decode_run(client, good, 100, 3).bytes_read);
+    EXPECT_EQ(0u, decode_run(client, good, 100, 2).bytes_read);
+}
+
+TEST(WebsocketRun, does_not_begin_between_fragments)
+{
+    websocket_codec client(side::client);
+    const std::string begin = frame(0x02, "\0be"s);
+    frame_head head;
+    ASSERT_TRUE((client.decode_head(as_bytes(begin).data(), begin.size(), head) ==
+                 frame_codec::decoded::head));
+    EXPECT_EQ(0u, decode_run(client, frame(0x82, "\0one"s)).bytes_read);
+}
+
+TEST(WebsocketRun, has_bodies_only_where_payloads_are_that)
+{
+    websocket_codec server(side::server, websocket_codec::payload::body_only);
+    websocket_codec client(side::client, websocket_codec::payload::body_only);
+    const std::string frames = "\x00\x03one\x00\x00"s;
+    const auto run = encode_run(server, frames);
+    EXPECT_EQ("\x82\x03one\x82\x00"s, run.written);
+    EXPECT_EQ(frames, decode_run(client, run.written).written);
+}
+
 } // namespace
 } // namespace zlink::test

@@ -4,7 +4,6 @@
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
 
-#include <cstring>
 #include <new>
 
 namespace zlink::engine {
@@ -56,13 +55,13 @@ void frame_encoder::put_frame(std::uint8_t flags, std::span<const std::byte> bod
             throw std::bad_alloc();
         out = {block->data, bytes};
     }
-    if (cipher)
+    if (cipher) {
         failed_ = !cipher->seal(flags, body, out);
-    else if (!body.empty()) // memcpy must not see null
-        std::memcpy(out.data(), body.data(), body.size());
-    if (failed_)
-        return;
-    codec.encode_body(out);
+        if (failed_)
+            return;
+        body = out;
+    }
+    codec.encode_body(body, out.data());
     if (block)
         out_.append_block(std::move(block), bytes);
 }

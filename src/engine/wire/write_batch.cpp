@@ -2,9 +2,9 @@
 #include "engine/wire/write_batch.hpp"
 
 #include "base/memory/give_back.hpp"
-#include "engine/bytes.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace zlink::engine {
 namespace {
@@ -22,27 +22,52 @@ void write_batch::append(std::span<const std::byte> bytes)
 {
     if (bytes.empty())
         return;
-    append_bytes(copies_, bytes);
-    append_piece(bytes.size());
+    std::memcpy(room_for(bytes.size()), bytes.data(), bytes.size());
+    append_copied(bytes.size());
 }
 
 std::span<std::byte> write_batch::extend(std::size_t bytes)
 {
     if (bytes == 0)
         return {};
-    copies_.resize(copies_.size() + bytes);
-    append_piece(bytes);
-    return std::span(copies_).last(bytes);
+    std::byte* const at = room_for(bytes);
+    append_copied(bytes);
+    return {at, bytes};
 }
 
-// The copies that were appended last.
-void write_batch::append_piece(std::size_t copied_bytes)
+std::span<std::byte> write_batch::reserve(std::size_t bytes)
+{
+    bytes = std::min(bytes, batch_bytes - std::min(bytes_, batch_bytes));
+    return {room_for(bytes), bytes};
+}
+
+void write_batch::advance(std::size_t bytes, std::uint64_t queue_position,
+                          std::span<const message_end> messages)
+{
+    ends_.reserve(ends_.size() + messages.size());
+    const std::size_t begin = bytes_;
+    append_copied(bytes);
+    for (const message_end& each : messages)
+        ends_.push_back({begin + each.bytes_written, queue_position + each.bytes_read});
+}
+
+// The memory of the last batch serves again as it is: vectors would clear what they grow by.
+std::byte* write_batch::room_for(std::size_t bytes)
+{
+    const std::size_t needed = copied_bytes_ + bytes;
+    if (copies_.size() < needed)
+        copies_.resize(std::max(needed, copied_bytes_ * 2));
+    return copies_.data() + copied_bytes_;
+}
+
+void write_batch::append_copied(std::size_t bytes)
 {
     if (!pieces_.empty() && !pieces_.back().data)
-        pieces_.back().bytes += copied_bytes;
+        pieces_.back().bytes += bytes;
     else
-        pieces_.push_back({nullptr, copied_bytes, nullptr});
-    bytes_ += copied_bytes;
+        pieces_.push_back({nullptr, bytes, nullptr});
+    copied_bytes_ += bytes;
+    bytes_ += bytes;
 }
 
 void write_batch::append_block(base::buffer_ref block, std::size_t bytes)
@@ -117,11 +142,11 @@ void write_batch::clear() noexcept
     for (; next_ < pieces_.size(); ++next_)
         release(pieces_[next_]);
     pieces_.clear();
-    copies_.clear();
     ends_.clear();
-    if (copies_.capacity() > kept_bytes)
+    if (copies_.size() > kept_bytes)
         base::give_back(copies_);
-    bytes_ = bytes_written_ = next_ = next_written_ = copies_passed_ = next_end_ = 0;
+    copied_bytes_ = bytes_ = bytes_written_ = next_ = next_written_ = copies_passed_ = next_end_ =
+        0;
 }
 
 } // namespace zlink::engine

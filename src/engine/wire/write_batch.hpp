@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/memory/buffer.hpp"
+#include "engine/wire/frame_codec.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -33,6 +34,13 @@ public:
     /// Appends `bytes` bytes and returns where they lie, to be written at once: the next call may
     /// move them.
     std::span<std::byte> extend(std::size_t bytes);
+    /// Room for at most `bytes` bytes, and not more than one write should take, to be written at
+    /// once and then appended by advance().
+    std::span<std::byte> reserve(std::size_t bytes);
+    /// Appends the first `bytes` bytes of the room, which are whole messages that begin at a
+    /// position of a queue: it ends them as end_message() does.
+    void advance(std::size_t bytes, std::uint64_t queue_position,
+                 std::span<const message_end> messages);
     /// Appends the first `bytes` bytes of a block, and keeps the block until they are written.
     void append_block(base::buffer_ref block, std::size_t bytes);
 
@@ -49,7 +57,10 @@ public:
     /// Is it as much as one write should take?
     bool full() const noexcept;
     /// What was appended, if all of it are copies and nothing was written.
-    std::span<const std::byte> copies() const noexcept { return copies_; }
+    std::span<const std::byte> copies() const noexcept
+    {
+        return std::span(copies_).first(copied_bytes_);
+    }
 
     /// Lists what is left, as far as there are entries; returns how many were filled, and adds up
     /// their bytes.
@@ -70,15 +81,17 @@ private:
         if (done.owner)
             done.owner->drop_reference();
     }
-    struct message_end {
-        std::size_t bytes; ///< of the batch, up to the end of the message
+    struct end {
+        std::size_t bytes; ///< of the batch, up to the end of a message
         std::uint64_t queue_position;
     };
-    void append_piece(std::size_t copied_bytes);
+    std::byte* room_for(std::size_t bytes);
+    void append_copied(std::size_t bytes);
 
-    std::vector<std::byte> copies_;
+    std::vector<std::byte> copies_; ///< so many of these bytes are used:
+    std::size_t copied_bytes_ = 0;
     std::vector<piece> pieces_;
-    std::vector<message_end> ends_;
+    std::vector<end> ends_;
     std::size_t next_end_ = 0;
     std::uint64_t position_written_ = 0;
     std::size_t bytes_ = 0;
