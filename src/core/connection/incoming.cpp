@@ -38,12 +38,14 @@ std::unique_ptr<engine::decoder> incoming::make_decoder(const engine::wire& how,
         rules.require_envelope();
     else if (type.receives == message_form::group)
         rules.require_group();
-    if (!how.decodes_queue_format())
-        return std::make_unique<engine::wire_inbound>(to, how, rules, commands);
-    auto in = std::make_unique<engine::inbound>(to, rules, commands);
-    if (type.receives == message_form::reply || type.receives == message_form::request)
-        in->take_off_envelope();
-    return in;
+    const auto made = [&type](auto in) {
+        if (type.receives == message_form::reply || type.receives == message_form::request)
+            in->take_off_envelope();
+        return in;
+    };
+    if (how.decodes_queue_format())
+        return made(std::make_unique<engine::inbound>(to, rules, commands));
+    return made(std::make_unique<engine::wire_inbound>(to, how, rules, commands));
 }
 
 engine::inbound_error incoming::feed(std::span<const std::byte> bytes)

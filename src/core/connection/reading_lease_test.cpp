@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reading_lease.hpp"
 
+#include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic/inbound.hpp"
+#include "engine/traffic/wire_inbound.hpp"
+#include "engine/wire/websocket_codec.hpp"
+#include "engine/wire/wire.hpp"
+#include "engine/wire/write_batch.hpp"
 #include "support/memory_stream.hpp"
 
 #include <algorithm>
@@ -207,22 +212,55 @@ TEST_F(ReadingLease, asks_once_until_it_is_answered)
     EXPECT_TRUE(lease_.ask());
 }
 
+using websocket_side = engine::websocket_codec::side;
+
+enum class how_it_comes : std::uint8_t {
+    as_in_a_queue,
+    in_websocket_frames,
+    masked,
+};
+
 /// With large bodies, that come in pieces.
-class ReadingOutside : public ReadingLease {
+class ReadingOutside : public ReadingLease, public ::testing::WithParamInterface<how_it_comes> {
 protected:
     static constexpr std::size_t body_bytes = 50'000;
 
     ReadingOutside()
     {
+        const engine::message_rules rules(-1, engine::kept_commands::none);
+        if (GetParam() == how_it_comes::as_in_a_queue) {
+            auto in = std::make_unique<engine::inbound>(channels_->a_to_b, rules, *this);
+            take_off_envelope_ = [&in = *in] { in.take_off_envelope(); };
+            decoder_ = std::move(in);
+        } else {
+            engine::wire how;
+            how.codec = std::make_shared<engine::websocket_codec>(GetParam() == how_it_comes::masked
+                                                                      ? websocket_side::server
+                                                                      : websocket_side::client);
+            auto in = std::make_unique<engine::wire_inbound>(channels_->a_to_b, how, rules, *this);
+            take_off_envelope_ = [&in = *in] { in.take_off_envelope(); };
+            decoder_ = std::move(in);
+        }
         for (std::size_t i = 0; i < body_bytes; ++i)
             body_[i] = static_cast<char>(i * 7 / 5);
     }
-    static std::string large_frame(std::uint8_t flags, const std::string& body)
+    /// What comes of a frame.
+    static std::string sent_frame(std::uint8_t flags, const std::string& body)
     {
-        std::string bytes(engine::zmtp3::long_header_bytes, '\0');
-        bytes.resize(engine::zmtp3::encode_header(reinterpret_cast<std::byte*>(bytes.data()), flags,
-                                                  body.size()));
-        return bytes + body;
+        engine::wire how;
+        if (GetParam() != how_it_comes::as_in_a_queue)
+            how.codec = std::make_shared<engine::websocket_codec>(GetParam() == how_it_comes::masked
+                                                                      ? websocket_side::client
+                                                                      : websocket_side::server);
+        engine::write_batch out;
+        engine::frame_encoder(how, out).put_frame(flags, engine::as_bytes(body), nullptr);
+        std::string bytes;
+        iovec pieces[4];
+        std::size_t total = 0;
+        const std::size_t count = out.list(pieces, total);
+        for (const iovec& each : std::span(pieces).first(count))
+            bytes.append(static_cast<const char*>(each.iov_base), each.iov_len);
+        return bytes;
     }
     std::span<std::byte> memory() { return std::as_writable_bytes(std::span(memory_)); }
     /// What was read into the memory is not there any more.
@@ -239,20 +277,27 @@ protected:
 
     std::string body_ = std::string(body_bytes, '\0');
     std::string memory_ = std::string(body_bytes, '#');
-    engine::inbound large_in_{channels_->a_to_b, {-1, engine::kept_commands::none}, *this};
+    engine::decoder& large_in() noexcept { return *decoder_; }
+    std::unique_ptr<engine::decoder> decoder_;
+    std::function<void()> take_off_envelope_;
 };
 
-TEST_F(ReadingOutside, reads_a_large_body_into_the_memory_given)
+INSTANTIATE_TEST_SUITE_P(Of, ReadingOutside,
+                         ::testing::Values(how_it_comes::as_in_a_queue,
+                                           how_it_comes::in_websocket_frames,
+                                           how_it_comes::masked));
+
+TEST_P(ReadingOutside, reads_a_large_body_into_the_memory_given)
 {
-    ASSERT_TRUE(lease_.lend(large_in_, stream_));
-    const std::string bytes = large_frame(0, body_);
+    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    const std::string bytes = sent_frame(0, body_);
     stream_.pieces = {bytes.substr(0, 1000)};
     const auto first = lease_.read_lent(memory());
     EXPECT_TRUE(first.read.outside);
     EXPECT_EQ(first.read.body.announced, nullptr);
     stream_.pieces = {bytes.substr(1000, 9000)};
     EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
-    stream_.pieces = {bytes.substr(10'000) + frame_bytes(0, "next")};
+    stream_.pieces = {bytes.substr(10'000) + sent_frame(0, "next")};
     const auto last = lease_.read_lent(memory());
     EXPECT_FALSE(last.read.outside);
     ASSERT_NE(last.read.body.announced, nullptr);
@@ -269,11 +314,11 @@ TEST_F(ReadingOutside, reads_a_large_body_into_the_memory_given)
     last.read.body.announced->drop_reference();
 }
 
-TEST_F(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
+TEST_P(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
 {
     for (const std::size_t come : {10U, 1000U, 16'000U, 17'000U}) {
-        ASSERT_TRUE(lease_.lend(large_in_, stream_));
-        const std::string bytes = large_frame(0, body_);
+        ASSERT_TRUE(lease_.lend(large_in(), stream_));
+        const std::string bytes = sent_frame(0, body_);
         stream_.pieces = {bytes.substr(0, come)};
         EXPECT_FALSE(lease_.read_lent({}).read.outside);
         stream_.pieces = {bytes.substr(come)};
@@ -293,10 +338,10 @@ TEST_F(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
     }
 }
 
-TEST_F(ReadingOutside, does_not_go_on_there_with_a_later_part)
+TEST_P(ReadingOutside, does_not_go_on_there_with_a_later_part)
 {
-    ASSERT_TRUE(lease_.lend(large_in_, stream_));
-    const std::string bytes = frame_bytes(1, "first") + large_frame(0, body_);
+    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    const std::string bytes = sent_frame(1, "first") + sent_frame(0, body_);
     stream_.pieces = {bytes.substr(0, 1000)};
     EXPECT_FALSE(lease_.read_lent({}).read.outside);
     stream_.pieces = {bytes.substr(1000)};
@@ -306,11 +351,11 @@ TEST_F(ReadingOutside, does_not_go_on_there_with_a_later_part)
     EXPECT_TRUE(memory_ == std::string(body_bytes, '#'));
 }
 
-TEST_F(ReadingOutside, leaves_what_follows_such_a_body_for_the_next_time)
+TEST_P(ReadingOutside, leaves_what_follows_such_a_body_for_the_next_time)
 {
-    ASSERT_TRUE(lease_.lend(large_in_, stream_));
-    const std::string next = large_frame(0, body_);
-    stream_.pieces = {large_frame(0, body_) + next.substr(0, 500), next.substr(500)};
+    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    const std::string next = sent_frame(0, body_);
+    stream_.pieces = {sent_frame(0, body_) + next.substr(0, 500), next.substr(500)};
     const auto first = lease_.read_lent(memory());
     ASSERT_NE(nullptr, first.read.body.announced);
     EXPECT_TRUE(memory_ == body_);
@@ -324,9 +369,9 @@ TEST_F(ReadingOutside, leaves_what_follows_such_a_body_for_the_next_time)
     second.read.body.announced->drop_reference();
 }
 
-TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
+TEST_P(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
 {
-    const std::string bytes = large_frame(0, body_);
+    const std::string bytes = sent_frame(0, body_);
     const std::vector<std::function<void()>> ends = {
         [&] { lease_.withdraw_memory(); },
         [&] { EXPECT_TRUE(lease_.give_back()); },
@@ -334,13 +379,13 @@ TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
         [&] { lease_.take_back(); },
     };
     for (const auto& end : ends) {
-        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        ASSERT_TRUE(lease_.lend(large_in(), stream_));
         stream_.pieces = {bytes.substr(0, 8000)};
         ASSERT_TRUE(lease_.read_lent(memory()).read.outside);
         end();
         use_memory_otherwise();
         lease_.take_back();
-        ASSERT_TRUE(lease_.lend(large_in_, stream_));
+        ASSERT_TRUE(lease_.lend(large_in(), stream_));
         stream_.pieces = {bytes.substr(8000)};
         const auto rest = lease_.read_lent({});
         EXPECT_EQ(rest.read.body.announced, nullptr);
@@ -350,49 +395,49 @@ TEST_F(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
     }
 }
 
-TEST_F(ReadingOutside, ends_when_the_io_thread_is_needed)
+TEST_P(ReadingOutside, ends_when_the_io_thread_is_needed)
 {
-    ASSERT_TRUE(lease_.lend(large_in_, stream_));
-    stream_.pieces = {large_frame(0, body_).substr(0, 8000)};
+    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    stream_.pieces = {sent_frame(0, body_).substr(0, 8000)};
     EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
     stream_.ended = true;
     const auto step = lease_.read_lent(memory());
     EXPECT_TRUE(step.ended);
     EXPECT_FALSE(step.read.outside);
-    large_in_.reset();
+    large_in().reset();
     EXPECT_EQ(take_message(), "none");
 }
 
-TEST_F(ReadingOutside, is_for_what_comes_next_if_it_fits)
+TEST_P(ReadingOutside, is_for_what_comes_next_if_it_fits)
 {
-    ASSERT_TRUE(lease_.lend(large_in_, stream_));
-    stream_.pieces = {large_frame(0, body_ + "!")};
+    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    stream_.pieces = {sent_frame(0, body_ + "!")};
     EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
     EXPECT_TRUE(take_message() == body_ + "!");
-    stream_.pieces = {frame_bytes(engine::zmtp3::flag_more, "first") + large_frame(0, body_)};
+    stream_.pieces = {sent_frame(engine::zmtp3::flag_more, "first") + sent_frame(0, body_)};
     EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
     EXPECT_EQ(take_message(), "first");
     EXPECT_TRUE(take_message() == body_);
-    stream_.pieces = {frame_bytes(0, "small")};
+    stream_.pieces = {sent_frame(0, "small")};
     EXPECT_FALSE(lease_.read_lent(memory()).read.outside);
-    stream_.pieces = {large_frame(0, body_)};
+    stream_.pieces = {sent_frame(0, body_)};
     EXPECT_EQ(lease_.read_lent({}).read.body.announced, nullptr) << "the memory was for one call";
     EXPECT_EQ(take_message(), "small");
     EXPECT_TRUE(take_message() == body_);
-    stream_.pieces = {frame_bytes(0, "first") + large_frame(0, body_)};
+    stream_.pieces = {sent_frame(0, "first") + sent_frame(0, body_)};
     EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
     EXPECT_EQ(take_message(), "first");
     EXPECT_TRUE(take_message() == body_);
 }
 
-TEST_F(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
+TEST_P(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
 {
     const auto flag_more = engine::zmtp3::flag_more;
-    large_in_.take_off_envelope();
-    ASSERT_TRUE(lease_.lend(large_in_, stream_));
+    take_off_envelope_();
+    ASSERT_TRUE(lease_.lend(large_in(), stream_));
     const auto is_outside = [&](const std::string& before, const std::string& after = {}) {
         memory_.assign(memory_.size(), '#');
-        stream_.pieces = {large_frame(after.empty() ? 0 : flag_more, body_) + after};
+        stream_.pieces = {sent_frame(after.empty() ? 0 : flag_more, body_) + after};
         if (!before.empty())
             stream_.pieces.push_front(before);
         bool found = false;
@@ -414,14 +459,14 @@ TEST_F(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
         return sizes;
     };
     using sizes = std::vector<std::size_t>;
-    const std::string delimiter = frame_bytes(flag_more, "");
-    const std::string address = frame_bytes(flag_more, "address");
+    const std::string delimiter = sent_frame(flag_more, "");
+    const std::string address = sent_frame(flag_more, "address");
     EXPECT_TRUE(is_outside(delimiter));
     EXPECT_EQ((sizes{0, body_bytes}), take_all());
-    EXPECT_TRUE(is_outside(address + address + delimiter, frame_bytes(0, "end")));
+    EXPECT_TRUE(is_outside(address + address + delimiter, sent_frame(0, "end")));
     EXPECT_EQ((sizes{7, 7, 0, body_bytes, 3}), take_all());
     EXPECT_FALSE(is_outside("")) << "may be part of the envelope";
-    EXPECT_FALSE(is_outside(address, delimiter + frame_bytes(0, "end"))) << "is part of it";
+    EXPECT_FALSE(is_outside(address, delimiter + sent_frame(0, "end"))) << "is part of it";
     EXPECT_FALSE(is_outside(delimiter + address)) << "is the second part";
     EXPECT_FALSE(is_outside(delimiter + delimiter)) << "the first part is empty as well";
     EXPECT_EQ((sizes{body_bytes, 7, body_bytes, 0, 3, 0, 7, body_bytes, 0, 0, body_bytes}),

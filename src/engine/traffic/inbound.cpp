@@ -19,8 +19,6 @@ constexpr std::size_t smallest_room_bytes = 1024;
 constexpr std::size_t large_body_bytes = 24 * 1024;
 /// What is read along with the rest of a large body: the next header, and little that must move.
 constexpr std::size_t read_after_body_bytes = 2 * 1024;
-/// So much of a body that has begun in a block may move to memory of the consumer.
-constexpr std::size_t most_moved_bytes = 16 * 1024;
 /// Where little is read to if its queue has no room at hand: whatever comes then takes only as much
 /// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
 /// Used between prepare() and received(), which the same thread calls.
@@ -45,10 +43,7 @@ void inbound::reset() noexcept
 {
     if (body_)
         std::exchange(body_, nullptr)->drop_reference();
-    if (finished_.announced)
-        std::exchange(finished_, {}).announced->drop_reference();
-    body_outside_ = false;
-    outside_ = {};
+    outside_.reset();
     have_ = behind_body_ = needed_ = 0;
     in_message_ = bytes_lost_ = false;
     publish();
@@ -68,9 +63,9 @@ int inbound::prepare(std::span<iovec> space) noexcept
     base::byte_queue& queue = to_.queue;
     const bool at_hand = queue.room() >= least;
     in_scratch_ = false;
-    // An envelope had better lie in one piece: see comes_for_next_part().
+    // An envelope had better lie in one piece: see outside_memory.
     if (!at_hand && !body_ && have_ == 0 && want == smallest_read_bytes &&
-        !envelope_is_taken_off_) {
+        !outside_.envelope_is_taken_off()) {
         // What is read must find memory then.
         const bool is_new = queue.committed_messages() == 0 && !queue.has_uncommitted();
         offered_ = std::min(sizeof(scratch_memory), base::certain_bytes());
@@ -144,60 +139,28 @@ bool inbound::begin_body(std::uint64_t bytes, bool more) noexcept
         return false;
     body_bytes_ = bytes;
     body_more_ = more;
-    // Only what the consumer comes for next: anything else would have to make way for that.
-    body_outside_ =
-        bytes <= outside_.size() && messages() == messages_before_offer_ && comes_for_next_part();
+    outside_.begin(body_bytes_, messages(), in_message_, to_.queue);
     return true;
-}
-
-// Is the part that begins now the first one that the consumer gets of its message?
-bool inbound::comes_for_next_part() const noexcept
-{
-    if (!envelope_is_taken_off_)
-        return !in_message_;
-    for (auto parts = to_.queue.uncommitted(); !parts.empty();) {
-        zmtp3::frame_header header;
-        if (!zmtp3::decode_header(parts.data(), parts.size(), header) ||
-            (header.flags & zmtp3::flag_command) != 0)
-            return false;
-        const std::size_t bytes = header.header_bytes + header.body_bytes;
-        if (header.body_bytes == 0)
-            return parts.size() == bytes;
-        parts = parts.subspan(std::min(bytes, parts.size()));
-    }
-    return false;
 }
 
 void inbound::offer_memory(std::span<std::byte> memory) noexcept
 {
-    outside_ = memory;
-    messages_before_offer_ = messages();
-    // In a stream the body has often begun, with the read that ended the message before.
-    if (body_ && !body_outside_ && !in_message_ && !envelope_is_taken_off_ &&
-        body_bytes_ <= memory.size() && body_filled_ <= most_moved_bytes) {
-        std::memcpy(memory.data(), body_->data, body_filled_);
-        body_outside_ = true;
-    }
+    outside_.offer(memory, messages());
+    if (body_ && !in_message_)
+        outside_.begin_with({body_->data, body_filled_}, body_bytes_);
 }
 
 void inbound::withdraw_memory() noexcept
 {
-    if (std::exchange(body_outside_, false))
-        std::memcpy(body_->data, outside_.data(), body_filled_);
-    outside_ = {};
+    outside_.withdraw(body_ ? body_->data : nullptr, body_filled_);
 }
 
 bool inbound::finish_body() noexcept
 {
     if (!to_.queue.append(body_, body_->data, body_bytes_))
         return false;
-    if (std::exchange(body_outside_, false)) {
-        std::memcpy(body_->data, outside_.data(),
-                    std::min(body_bytes_, base::loan::copied_at_once_bytes));
-        body_->add_reference();
-        finished_ = {body_, body_bytes_};
-        outside_ = {};
-    }
+    if (outside_.in_use())
+        outside_.finish(*body_, body_bytes_);
     body_ = nullptr;
     end_of_frame(body_more_);
     return true;

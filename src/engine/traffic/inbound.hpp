@@ -3,6 +3,7 @@
 
 #include "engine/traffic/decoder.hpp"
 #include "engine/traffic/message_rules.hpp"
+#include "engine/traffic/outside_memory.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +27,7 @@ public:
 
     /// The consumer takes the parts of a message off up to the first empty one: the part that it
     /// comes for is the next, see offer_memory().
-    void take_off_envelope() noexcept { envelope_is_taken_off_ = true; }
+    void take_off_envelope() noexcept { outside_.take_off_envelope(); }
 
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
@@ -36,24 +37,25 @@ public:
     void offer_memory(std::span<std::byte> memory) noexcept override;
     void withdraw_memory() noexcept override;
     bool in_message() const noexcept override { return in_message_ || body_ || have_ != 0; }
-    bool reads_outside() const noexcept override { return body_outside_; }
-    bool has_outside_body() const noexcept override { return finished_.announced != nullptr; }
-    outside_body take_outside_body() noexcept override { return std::exchange(finished_, {}); }
+    bool reads_outside() const noexcept override { return outside_.in_use(); }
+    bool has_outside_body() const noexcept override { return outside_.has_finished(); }
+    outside_body take_outside_body() noexcept override { return outside_.take_finished(); }
 
 private:
     inbound_error walk();
     void walk_plain_frames() noexcept;
     bool take_from_scratch(std::size_t bytes) noexcept;
     bool begin_body(std::uint64_t bytes, bool more) noexcept;
-    bool comes_for_next_part() const noexcept;
     bool finish_body() noexcept;
-    std::byte* body_data() const noexcept { return body_outside_ ? outside_.data() : body_->data; }
+    std::byte* body_data() const noexcept
+    {
+        return outside_.in_use() ? outside_.data() : body_->data;
+    }
 
     command_handler& commands_;
     message_rules rules_;
     bool in_scratch_ = false; ///< what prepare() has offered is no memory of the queue's
     bool bytes_lost_ = false; ///< there was no memory for what was read there
-    bool envelope_is_taken_off_ = false;
 
     std::size_t have_ = 0;        ///< bytes lying at the tail of the queue, not walked over yet
     std::size_t behind_body_ = 0; ///< the same, but the body that comes before has to be appended
@@ -65,10 +67,7 @@ private:
     std::size_t body_bytes_ = 0;
     std::size_t body_filled_ = 0;
     bool body_more_ = false;
-    std::span<std::byte> outside_; ///< memory of the consumer's, or empty
-    bool body_outside_ = false;    ///< the body is read there
-    std::uint64_t messages_before_offer_ = 0;
-    outside_body finished_;
+    outside_memory outside_;
 };
 
 } // namespace zlink::engine

@@ -54,6 +54,7 @@ void wire_inbound::reset() noexcept
     next_ = end_ = needed_ = 0;
     step_ = step::head;
     block_.reset();
+    outside_.reset();
     end_joined();
     in_message_ = false;
     publish();
@@ -68,7 +69,7 @@ int wire_inbound::prepare(std::span<iovec> space) noexcept
     std::size_t want = read_bytes_;
     if (step_ == step::large_body) {
         const auto total = static_cast<std::size_t>(head_.body_bytes);
-        space[count++] = {block_->data + block_filled_, total - block_filled_};
+        space[count++] = {large_body() + block_filled_, total - block_filled_};
         want = smallest_read_bytes;
     }
     if (next_ != 0) {
@@ -143,7 +144,7 @@ inbound_error wire_inbound::take_frames()
             if (block_filled_ < head_.body_bytes)
                 return inbound_error::none;
             body_in_buffer_ = 0;
-            error = open_body({block_->data, block_filled_});
+            error = open_body({large_body(), block_filled_});
             break;
         case step::open_frame:
             error = deliver();
@@ -157,31 +158,32 @@ inbound_error wire_inbound::take_frames()
 // Most of what there is to do. What is left goes the way of all frames.
 void wire_inbound::take_run() noexcept
 {
-    // Room for the longest frame of a run, or what there is.
-    constexpr std::size_t room_bytes = smallest_read_bytes + zmtp3::long_header_bytes;
     if (wire_.cipher || joins_ || !rules_.allow_any_form() || rules_.leaves_out(0))
         return;
     base::byte_queue& queue = to_.queue;
-    while (available() != 0) {
-        if (!queue.reserve(std::min(available() + zmtp3::long_header_bytes, room_bytes)))
+    // The room at hand first: a new chunk would part what is there of a message.
+    for (std::size_t room_bytes = 1; available() != 0;) {
+        if (!queue.reserve(room_bytes))
             return;
         const frame_run done =
             wire_.codec->decode_run(std::span(buffer_).subspan(next_, available()),
                                     {queue.tail(), queue.room()}, rules_.max_message_bytes());
-        if (done.bytes_read == 0)
-            return;
-        queue.advance(done.message_bytes_written);
-        if (done.messages != 0) {
-            queue.mark(done.messages);
-            to_.credit.add_sent(done.messages);
-            marked_ = true;
+        if (done.bytes_read != 0) {
+            queue.advance(done.message_bytes_written);
+            if (done.messages != 0) {
+                queue.mark(done.messages);
+                to_.credit.add_sent(done.messages);
+                marked_ = true;
+            }
+            queue.advance(done.bytes_written - done.message_bytes_written);
+            in_message_ = done.more;
+            went_on_ = true;
+            next_ += done.bytes_read;
         }
-        queue.advance(done.bytes_written - done.message_bytes_written);
-        in_message_ = done.more;
-        went_on_ = true;
-        next_ += done.bytes_read;
+        if (done.needed_bytes == 0)
+            return;
+        room_bytes = std::max(done.needed_bytes, std::min(available(), smallest_read_bytes));
     }
-    next_ = end_ = 0;
 }
 
 inbound_error wire_inbound::take_head() noexcept
@@ -226,11 +228,37 @@ inbound_error wire_inbound::begin_large_body() noexcept
     if (!block_)
         return inbound_error::out_of_memory;
     block_filled_ = available();
+    if (may_go_outside())
+        outside_.begin(static_cast<std::size_t>(head_.body_bytes), messages(), in_message_,
+                       to_.queue);
     if (block_filled_ != 0)
-        std::memcpy(block_->data, buffer_.data() + next_, block_filled_);
+        std::memcpy(large_body(), buffer_.data() + next_, block_filled_);
     next_ = end_;
     step_ = step::large_body;
     return inbound_error::none;
+}
+
+// Is the large body as it is, but for its mask, that of a part?
+bool wire_inbound::may_go_outside() const noexcept
+{
+    return !wire_.cipher && !joins_ && !head_.continues && !head_.is_control &&
+           (head_.flags & zmtp3::flag_command) == 0;
+}
+
+void wire_inbound::offer_memory(std::span<std::byte> memory) noexcept
+{
+    outside_.offer(memory, messages());
+    if (step_ == step::large_body && !in_message_ && may_go_outside())
+        outside_.begin_with({block_->data, block_filled_},
+                            static_cast<std::size_t>(head_.body_bytes));
+}
+
+void wire_inbound::withdraw_memory() noexcept
+{
+    const bool was_in_use = outside_.in_use();
+    outside_.withdraw(block_ ? block_->data : nullptr, block_filled_);
+    if (was_in_use && step_ == step::open_frame) // there was no memory to deliver it
+        body_ = {block_->data, block_filled_};
 }
 
 inbound_error wire_inbound::open_body(std::span<std::byte> body) noexcept
@@ -371,8 +399,12 @@ bool wire_inbound::deliver_part() noexcept
     if (copied != 0)
         std::memcpy(at + bytes, body_.data(), copied);
     queue.advance(bytes + copied);
-    if (block_ && !body_.empty())
-        queue.append(block_.release(), body_.data(), body_.size());
+    if (!block_ || body_.empty())
+        return true;
+    base::buffer& block = *block_.release();
+    queue.append(&block, outside_.in_use() ? block.data : body_.data(), body_.size());
+    if (outside_.in_use())
+        outside_.finish(block, body_.size());
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/traffic/decoder.hpp"
 #include "engine/traffic/message_rules.hpp"
+#include "engine/traffic/outside_memory.hpp"
 #include "engine/wire/wire.hpp"
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace zlink::engine {
 /// The decoder of a wire that changes frames: takes them apart with the codec, opens them with the
 /// cipher and puts them into the channel. Small frames are read many at a time and copied; the body
 /// of a large one gets memory of its own, is read straight into it, and is changed and opened
-/// there.
+/// there. One that need not be opened may go to memory of the consumer's instead.
 ///
 /// Thread safety: one thread at a time (the channel's consumer is another).
 /// Lifetime: the channel must outlive the object.
@@ -27,11 +28,19 @@ public:
                  command_handler& commands) noexcept;
     ~wire_inbound() override { reset(); }
 
+    /// See inbound.
+    void take_off_envelope() noexcept { outside_.take_off_envelope(); }
+
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
     inbound_error go_on() override;
     /// Also from within command_handler::on_command(): nothing that follows is taken then.
     void reset() noexcept override;
+    void offer_memory(std::span<std::byte> memory) noexcept override;
+    void withdraw_memory() noexcept override;
+    bool reads_outside() const noexcept override { return outside_.in_use(); }
+    bool has_outside_body() const noexcept override { return outside_.has_finished(); }
+    outside_body take_outside_body() noexcept override { return outside_.take_finished(); }
     bool in_message() const noexcept override
     {
         return in_message_ || joins_ || step_ != step::head || next_ != end_;
@@ -41,7 +50,7 @@ private:
     enum class step : std::uint8_t {
         head,       ///< the head of a frame comes next
         body,       ///< its body
-        large_body, ///< its body, which is read to block_
+        large_body, ///< its body, which is read to block_, or outside
         open_frame, ///< the frame is decoded and opened, and has to be delivered
     };
 
@@ -50,6 +59,11 @@ private:
     void take_run() noexcept;
     inbound_error take_head() noexcept;
     inbound_error begin_large_body() noexcept;
+    bool may_go_outside() const noexcept;
+    std::byte* large_body() const noexcept
+    {
+        return outside_.in_use() ? outside_.data() : block_->data;
+    }
     inbound_error open_body(std::span<std::byte> body) noexcept;
     bool join(std::span<std::byte>& body) noexcept;
     void end_joined() noexcept;
@@ -70,9 +84,10 @@ private:
     std::size_t offered_ = 0; ///< of the buffer, by prepare()
 
     step step_ = step::head;
-    frame_head head_;        ///< of the frame that is being taken
-    base::buffer_ref block_; ///< for its body, if that is large
-    std::size_t block_filled_ = 0;
+    frame_head head_;              ///< of the frame that is being taken
+    base::buffer_ref block_;       ///< for its body, if that is large
+    std::size_t block_filled_ = 0; ///< also if it is read outside
+    outside_memory outside_;
     /// The body of a frame that comes in several, as far as it has come.
     std::vector<std::byte> joined_;
     bool joins_ = false;             ///< there is such a body

@@ -31,6 +31,9 @@ struct frame_run {
     std::size_t message_bytes_written = 0;
     std::size_t messages = 0; ///< of which the last part is in the run
     bool more = false;        ///< the message of the last part goes on
+    /// More frames of the run have come, and so much room is needed for the next one; 0: the run is
+    /// over.
+    std::size_t needed_bytes = 0;
 };
 
 /// Where a message ends, in bytes from the beginning of a run.

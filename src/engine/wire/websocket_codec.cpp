@@ -282,9 +282,12 @@ frame_run websocket_codec::decode_run(std::span<const std::byte> bytes, std::spa
         const std::uint8_t flags =
             flags_bytes_ == 0 ? 0
                               : from_payload(std::to_integer<std::uint8_t>(at[0] ^ header.key[0]));
-        if ((flags & zmtp3::flag_command) != 0 ||
-            static_cast<std::size_t>(end - to) < zmtp3::long_header_bytes + body_bytes)
+        if ((flags & zmtp3::flag_command) != 0)
             break;
+        if (static_cast<std::size_t>(end - to) < zmtp3::long_header_bytes + body_bytes) {
+            done.needed_bytes = zmtp3::long_header_bytes + body_bytes;
+            break;
+        }
         to += zmtp3::encode_header(to, flags, body_bytes);
         const std::span body(at + flags_bytes_, body_bytes);
         if (header.masked)

@@ -598,8 +598,14 @@ TEST(WebsocketRun, has_whole_messages_as_far_as_there_is_room_for_them)
 
     websocket_codec client(side::client);
     const std::string bytes = encode_run(server, one + two + one).written;
-    for (std::size_t room = 0; room < 100; ++room)
-        EXPECT_LE(decode_run(client, bytes, room).bytes_written, room);
+    for (std::size_t room = 0; room < 100; ++room) {
+        const auto run = decode_run(client, bytes, room);
+        EXPECT_LE(run.bytes_written, room);
+        EXPECT_EQ(run.bytes_read == bytes.size(), run.needed_bytes == 0) << room;
+        EXPECT_EQ(
+            bytes.size() - run.bytes_read,
+            decode_run(client, std::string_view(bytes).substr(run.bytes_read), 100).bytes_read);
+    }
     EXPECT_EQ(bytes.size(), decode_run(client, bytes, 100).bytes_read);
 }
 
