@@ -330,8 +330,10 @@ writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool
 {
     passed result;
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || !out_.can_pass_by())
+    if (!to_ || blocked_)
         return result;
+    if (!out_.can_pass_by())
+        return write_encoded(message, how);
     iovec entries[outgoing::most_entries];
     base::byte_queue::batch before;
     if (owns_writing_) {
@@ -378,6 +380,45 @@ writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool
     // wakes the consumer as any other; a broken connection is found by the next write.
     if (!owns_writing_ && !holds_)
         from_.queue.sleep();
+    result.wake_producer = out_.wakes_producer();
+    return result;
+}
+
+// With the mutex. As the message is encoded, what the connection does not take is kept as it is.
+writer::passed writer::write_encoded(const iovec (&message)[2], stalls how)
+{
+    passed result;
+    base::certain_memory for_rest(message[1].iov_len);
+    if (!for_rest || !out_.can_encode_past() || (!owns_writing_ && !from_.queue.wake()))
+        return result;
+    const auto bytes_of = [](const iovec& part) {
+        return std::span(static_cast<const std::byte*>(part.iov_base), part.iov_len);
+    };
+    bool failed = !out_.encode_past(bytes_of(message[0]), bytes_of(message[1]));
+    bool any_written = false;
+    const auto write_more = [&] {
+        iovec entries[outgoing::most_entries];
+        const auto next = out_.next(entries, false);
+        const transport::io_result written = write(entries, static_cast<int>(next.count));
+        failed = written.failed();
+        any_written |= written.bytes != 0;
+        if (!failed)
+            out_.taken(written.bytes);
+        return failed || !out_.batch_waits();
+    };
+    if (!failed && !write_more())
+        press_on(how, write_more);
+    if (any_written) {
+        out_.keep_past(for_rest);
+        result.bytes = message[0].iov_len + message[1].iov_len;
+        if (holds_)
+            flush(); // an error is found by the next write
+        result.unfinished = failed || holds_ || out_.batch_waits();
+    } else if (out_.batch_waits()) {
+        out_.give_up_past();
+    }
+    if (!owns_writing_ && !result.unfinished)
+        from_.queue.sleep(); // nothing is queued: that cannot fail
     result.wake_producer = out_.wakes_producer();
     return result;
 }

@@ -114,8 +114,9 @@ public:
     /// before it, and commits it.
     ///
     /// As the owner, the last few bytes of a message that would need one more packet are left to be
-    /// that rest: they go with the next message. `in_stream`: this message follows others closely,
-    /// so that an ownership is worth while for that.
+    /// that rest: they go with the next message. A wire that encodes takes all or nothing.
+    /// `in_stream`: this message follows others closely, so that an ownership is worth while for
+    /// that.
     struct passed {
         std::size_t bytes = 0;         ///< of the two, counted together
         bool begins_ownership = false; ///< as after begin_ownership()
@@ -137,6 +138,7 @@ public:
     int error() const noexcept { return error_; }
 
 private:
+    passed write_encoded(const iovec (&message)[2], stalls how);
     outcome drain_locked(int batches);
     outcome drain_pressing(int batches, stalls how);
     transport::io_result write(const iovec* entries, int count) noexcept;

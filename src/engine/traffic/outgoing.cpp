@@ -454,4 +454,50 @@ void outgoing::passed_by(std::size_t queued, std::size_t message, std::size_t ta
         rest_expected_ = of_message != message;
 }
 
+// A cipher numbers its frames: what it has sealed has to be sent.
+bool outgoing::can_encode_past() const noexcept
+{
+    return wire_ && !encodes_queue_format_ && !wire_->cipher && all_taken() && !rest_expected_ &&
+           !rest_is_void_ &&
+           (!wire_->filter || wire_->filter->passes_all(from_.queue.send_position()));
+}
+
+bool outgoing::encode_past(std::span<const std::byte> frames,
+                           std::span<const std::byte> body) noexcept
+{
+    try {
+        if (!batch_)
+            batch_ = std::make_unique<write_batch>();
+        batch_->begin_at(from_.queue.send_position());
+        frame_encoder encoder(*wire_, *batch_);
+        for (zmtp3::frame_header at; zmtp3::decode_header(frames.data(), frames.size(), at);) {
+            frames = frames.subspan(at.header_bytes);
+            if (frames.empty() && at.body_bytes == body.size()) {
+                encoder.put_borrowed(at.flags, body);
+                return true;
+            }
+            const auto bytes = static_cast<std::size_t>(at.body_bytes);
+            encoder.put_frame(at.flags, frames.first(bytes), nullptr);
+            frames = frames.subspan(bytes);
+        }
+    } catch (const std::bad_alloc&) {
+    }
+    batch_->clear();
+    return false;
+}
+
+void outgoing::keep_past(base::certain_memory& room) noexcept
+{
+    from_.credit.add_sent(1);
+    wake_producer_ |= from_.credit.add_taken(1);
+    ++passed_by_;
+    if (batch_waits())
+        batch_->keep_borrowed(room);
+}
+
+void outgoing::give_up_past() noexcept
+{
+    batch_->clear();
+}
+
 } // namespace zlink::engine

@@ -102,10 +102,24 @@ public:
     /// next, as a continuation.
     void passed_by(std::size_t queued, std::size_t message, std::size_t taken) noexcept;
 
+    // Or it is encoded, straight from the caller's memory, as the next batch.
+
+    /// Can a message be encoded now? Nothing must be queued.
+    bool can_encode_past() const noexcept;
+    /// Encodes one: its frames, in the format of a queue, up to the header of the last body, and
+    /// that. next() offers it, without anything else. False if memory is exhausted.
+    bool encode_past(std::span<const std::byte> frames, std::span<const std::byte> body) noexcept;
+    /// Is something of it left?
+    bool batch_waits() const noexcept { return batch_ && !batch_->empty(); }
+    /// The caller's memory goes: the message counts as taken, and what is left of it is copied. If
+    /// the connection is lost before that is written, the message is, too.
+    void keep_past(base::certain_memory& room) noexcept;
+    /// Nothing of it was written: it is as if it had not been encoded.
+    void give_up_past() noexcept;
+
 private:
     enum class source : std::uint8_t { none, staged, batch, newest, queue };
 
-    bool batch_waits() const noexcept { return batch_ && !batch_->empty(); }
     bool passes_queue() const noexcept;
     bool is_at_boundary() const noexcept;
     offer one(source from, std::byte* at, std::size_t bytes, std::span<iovec> entries,

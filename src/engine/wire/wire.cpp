@@ -44,7 +44,7 @@ void frame_encoder::put_frame(std::uint8_t flags, std::span<const std::byte> bod
     out_.append(std::span(
         head, codec.encode_head(head, cipher ? cipher->outer_flags(flags) : flags, bytes)));
     if (!cipher && !codec.changes_bodies())
-        return out_.append_body(body, owner);
+        return borrows_ ? out_.append_borrowed(body) : out_.append_body(body, owner);
     base::buffer_ref block;
     std::span<std::byte> out;
     if (bytes < block_bytes) {

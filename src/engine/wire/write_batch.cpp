@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace zlink::engine {
 namespace {
@@ -92,6 +93,27 @@ void write_batch::append_body(std::span<const std::byte> body, base::buffer* own
     pieces_.push_back({body.data(), body.size(), owner});
     owner->add_reference();
     bytes_ += body.size();
+}
+
+void write_batch::append_borrowed(std::span<const std::byte> body)
+{
+    pieces_.push_back({body.data(), body.size(), nullptr});
+    bytes_ += body.size();
+}
+
+void write_batch::keep_borrowed(base::certain_memory& room) noexcept
+{
+    for (std::size_t i = next_; i < pieces_.size(); ++i) {
+        piece& at = pieces_[i];
+        if (!at.data || at.owner)
+            continue;
+        const std::size_t written = i == next_ ? std::exchange(next_written_, 0) : 0;
+        at.bytes -= written;
+        at.owner = room.allocate(at.bytes);
+        std::memcpy(at.owner->data, at.data + written, at.bytes);
+        at.data = at.owner->data;
+        return;
+    }
 }
 
 bool write_batch::full() const noexcept

@@ -31,6 +31,11 @@ public:
     /// Appends a frame's body: by reference if it is large and `owner`, in which it lies, is given.
     void append_body(std::span<const std::byte> body, base::buffer* owner);
 
+    /// Appends a frame's body where it lies, in memory that nobody keeps: what is not written by
+    /// then must be kept by keep_borrowed() before that goes. At most one.
+    void append_borrowed(std::span<const std::byte> body);
+    void keep_borrowed(base::certain_memory& room) noexcept;
+
     /// Appends `bytes` bytes and returns where they lie, to be written at once: the next call may
     /// move them.
     std::span<std::byte> extend(std::size_t bytes);
@@ -74,7 +79,7 @@ private:
     struct piece {
         const std::byte* data; ///< null: bytes of copies_, which may still move
         std::size_t bytes;
-        base::buffer* owner;
+        base::buffer* owner; ///< null: copied or borrowed
     };
     void release(const piece& done) noexcept
     {
