@@ -40,7 +40,7 @@ error_code system_error(int value)
 /// Waits until a descriptor takes more, by a duplicate that is registered with the I/O context only
 /// meanwhile. Once Asio has waited for a descriptor to become writable it hears of that for ever:
 /// each time the peer reads after the sending thread had to wait, the I/O thread would be woken for
-/// nothing. It is also independent of the stream being lent.
+/// nothing. It is also independent of the stream being released.
 /// Thread safety: the thread of the I/O context only.
 class room_wait {
 public:
@@ -134,7 +134,7 @@ public:
 
     direct_input* direct() noexcept override { return this; }
 
-    int lend() noexcept override
+    int release() noexcept override
     {
         error_code error;
         protocol_ = socket_.local_endpoint(error).protocol();
@@ -185,7 +185,7 @@ public:
         if (socket_.is_open())
             socket_.close(ignored);
         else if (fd_ >= 0)
-            ::close(fd_); // lent, or not to be had back
+            ::close(fd_); // released, or not to be had back
         fd_ = -1;
     }
 
@@ -237,7 +237,7 @@ private:
 
     generic_socket socket_;
     std::unique_ptr<room_wait> room_;                              ///< once it was full
-    boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while lent
+    boost::asio::generic::stream_protocol protocol_{AF_UNSPEC, 0}; ///< while released
     int fd_;
     const socket_kind& kind_;
     const bool ipv6_;

@@ -111,12 +111,12 @@ TEST_F(SocketStream, waits_for_room)
     EXPECT_EQ(error_code(), *room);
 }
 
-TEST_F(SocketStream, waits_for_room_while_it_is_lent)
+TEST_F(SocketStream, waits_for_room_while_it_is_released)
 {
     fill();
     const auto input = wait(direction::read);
     ASSERT_NE(nullptr, stream_->direct());
-    ASSERT_LE(0, stream_->direct()->lend());
+    ASSERT_LE(0, stream_->direct()->release());
     const auto room = wait(direction::write);
     io_.poll();
     EXPECT_EQ(boost::asio::error::operation_aborted, *input);

@@ -80,8 +80,8 @@ public:
     /// with operation_aborted, and there is none until reclaim(). What the stream holds above the
     /// descriptor must come with io_result::more, as poll() knows nothing of it. -1: that is not
     /// possible.
-    virtual int lend() noexcept = 0;
-    /// Ends what lend() began; false if the stream is of no use any more.
+    virtual int release() noexcept = 0;
+    /// Ends what release() began; false if the stream is of no use any more.
     virtual bool reclaim() noexcept = 0;
 
 protected:

@@ -79,7 +79,7 @@ TEST_F(ReadThrough, goes_on_with_a_body_whose_receiver_has_given_up)
     });
     for (int number = 0; number < count && !HasFatalFailure(); ++number) {
         settle_with_peer();
-        link_.socket.set(ZMQ_RCVTIMEO, 1 + number % 4 * 8); // also longer than reading is lent
+        link_.socket.set(ZMQ_RCVTIMEO, 1 + number % 4 * 8); // also longer than reading is leased
         EXPECT_EQ(std::nullopt, recv_into_passing_memory(link_.socket, bytes));
         given_up = number + 1;
         link_.socket.set(ZMQ_RCVTIMEO, static_cast<int>(patience.count()));

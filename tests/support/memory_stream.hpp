@@ -58,11 +58,11 @@ public:
     int error = ECONNRESET;
     int operations = 0;
 
-    // --- waiting and lending
+    // --- waiting and releasing
     wait_handler reader;
     wait_handler writer;
     transport::stream_info facts;
-    bool is_lent = false;
+    bool is_released = false;
 
     bool takes_more() const noexcept { return written.size() < most_inside; }
     /// Calls who waits; false if nobody does.
@@ -136,14 +136,14 @@ public:
         (which == transport::direction::read ? reader : writer) = std::move(handler);
     }
     transport::direct_input* direct() noexcept override { return this; }
-    int lend() noexcept override
+    int release() noexcept override
     {
-        is_lent = true;
+        is_released = true;
         return facts.descriptor;
     }
     bool reclaim() noexcept override
     {
-        is_lent = false;
+        is_released = false;
         return true;
     }
     bool shutdown() noexcept override { return false; }

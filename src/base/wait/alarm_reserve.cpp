@@ -14,10 +14,10 @@ alarm_reserve::alarm alarm_reserve::open_one() noexcept
 
 void alarm_reserve::fill() noexcept
 {
-    give_back(open_one());
+    release(open_one());
 }
 
-alarm_reserve::alarm alarm_reserve::lend() noexcept
+alarm_reserve::alarm alarm_reserve::acquire() noexcept
 {
     {
         std::lock_guard lock(mutex_);
@@ -27,13 +27,13 @@ alarm_reserve::alarm alarm_reserve::lend() noexcept
     return open_one();
 }
 
-void alarm_reserve::give_back(alarm lent) noexcept
+void alarm_reserve::release(alarm used) noexcept
 {
-    if (!lent)
+    if (!used)
         return;
     std::lock_guard lock(mutex_);
     if (count_ < kept_.size())
-        kept_[count_++] = std::move(lent);
+        kept_[count_++] = std::move(used);
 }
 
 } // namespace zlink::base

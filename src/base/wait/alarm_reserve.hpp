@@ -10,7 +10,7 @@
 
 namespace zlink::base {
 
-/// Descriptors for threads that wait in poll(2), lent to one at a time. Some are kept, so that
+/// Descriptors for threads that wait in poll(2), each used by one at a time. Some are kept, so that
 /// mostly none has to be opened, and a thread can have one when the process has no more to open.
 /// Thread safety: any thread.
 class alarm_reserve {
@@ -24,9 +24,9 @@ public:
     /// Keeps one for worse times, if one is to be had.
     void fill() noexcept;
     /// An open one that is not readable; null if there is neither a descriptor nor memory for one.
-    alarm lend() noexcept;
+    alarm acquire() noexcept;
     /// Not readable, and nobody signals it any more.
-    void give_back(alarm lent) noexcept;
+    void release(alarm used) noexcept;
 
 private:
     static alarm open_one() noexcept;

@@ -12,24 +12,24 @@
 namespace zlink::base {
 namespace {
 
-TEST(AlarmReserve, lends_as_many_as_are_wanted_and_keeps_some)
+TEST(AlarmReserve, gives_as_many_as_are_wanted_and_keeps_some)
 {
     alarm_reserve reserve;
-    std::vector<alarm_reserve::alarm> lent;
+    std::vector<alarm_reserve::alarm> taken;
     for (int i = 0; i < 40; ++i) {
-        lent.push_back(reserve.lend());
-        ASSERT_TRUE(lent.back());
-        EXPECT_LE(0, lent.back()->descriptor());
+        taken.push_back(reserve.acquire());
+        ASSERT_TRUE(taken.back());
+        EXPECT_LE(0, taken.back()->descriptor());
     }
-    const descriptor_wakeup* const last = lent.back().get();
-    const std::size_t count = lent.size();
-    std::swap(lent.front(), lent.back());
-    for (auto& each : lent)
-        reserve.give_back(std::move(each));
+    const descriptor_wakeup* const last = taken.back().get();
+    const std::size_t count = taken.size();
+    std::swap(taken.front(), taken.back());
+    for (auto& each : taken)
+        reserve.release(std::move(each));
     bool again = false;
     for (std::size_t i = 0; i < count; ++i) {
-        lent[i] = reserve.lend();
-        again |= lent[i].get() == last;
+        taken[i] = reserve.acquire();
+        again |= taken[i].get() == last;
     }
     EXPECT_TRUE(again);
 }
@@ -45,14 +45,14 @@ TEST(AlarmReserve, has_one_when_no_descriptor_is_left)
     rlimit none = before;
     none.rlim_cur = static_cast<rlim_t>(next);
     ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &none));
-    auto first = reserve.lend();
-    const bool second = reserve.lend() != nullptr;
-    reserve.give_back(std::move(first));
-    first = reserve.lend();
+    auto first = reserve.acquire();
+    const bool second = reserve.acquire() != nullptr;
+    reserve.release(std::move(first));
+    first = reserve.acquire();
     ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &before));
     EXPECT_TRUE(first);
     EXPECT_FALSE(second);
-    EXPECT_TRUE(reserve.lend());
+    EXPECT_TRUE(reserve.acquire());
 }
 
 } // namespace

@@ -151,9 +151,9 @@ reader::status reader::listen(transport::stream& from, const pulse& pulse)
     return status::turn_ended;
 }
 
-bool reader::lend(transport::stream& from, const heartbeat_timer& heartbeat)
+bool reader::grant_lease(transport::stream& from, const heartbeat_timer& heartbeat)
 {
-    return !must_read_itself(heartbeat) && lease_.lend(incoming_.decoder(), from);
+    return !must_read_itself(heartbeat) && lease_.grant(incoming_.decoder(), from);
 }
 
 void reader::stop_sharing()

@@ -74,8 +74,8 @@ public:
     status read_all(transport::stream& from, bool beyond_limit);
     /// Reads for one turn and drops it: only that something comes matters.
     static status listen(transport::stream& from, const pulse& pulse);
-    /// Lends the reading to the socket's thread. False: not now.
-    bool lend(transport::stream& from, const heartbeat_timer& heartbeat);
+    /// Leases the reading to the socket's thread. False: not now.
+    bool grant_lease(transport::stream& from, const heartbeat_timer& heartbeat);
     /// The connection goes: the socket's thread reads it no more, and what it has met is dropped.
     void stop_sharing();
 

@@ -474,15 +474,15 @@ TEST_F(Reader, takes_back_commands_that_the_sockets_thread_has_met)
     begin();
     sender peer(wire_kind::zmtp3);
     ASSERT_EQ(received(), texts{}); // from now on the socket waits
-    ASSERT_TRUE(reader_->lend(stream_, heartbeat_));
-    EXPECT_TRUE(stream_.is_lent);
+    ASSERT_TRUE(reader_->grant_lease(stream_, heartbeat_));
+    EXPECT_TRUE(stream_.is_released);
     stream_.pieces = {peer.frame("a"), peer.frame("b")};
     stream_.pieces.front() += peer.ping();
-    EXPECT_TRUE(reader_->lease().read_lent({}).ended);
+    EXPECT_TRUE(reader_->lease().read_leased({}).ended);
     EXPECT_EQ(received(), texts{"a"});
     EXPECT_EQ(commands_, texts{});
     EXPECT_EQ(read(), status::dry);
-    EXPECT_FALSE(stream_.is_lent);
+    EXPECT_FALSE(stream_.is_released);
     EXPECT_EQ(commands_, texts{ping_body()});
     EXPECT_EQ(received(), texts{"b"});
 }
@@ -490,11 +490,11 @@ TEST_F(Reader, takes_back_commands_that_the_sockets_thread_has_met)
 TEST_F(Reader, takes_back_an_error_that_the_sockets_thread_has_met)
 {
     begin(wire_kind::toy_cipher);
-    ASSERT_TRUE(reader_->lend(stream_, heartbeat_));
+    ASSERT_TRUE(reader_->grant_lease(stream_, heartbeat_));
     sender peer(wire_kind::toy_cipher);
     peer.frame("lost on the way");
     stream_.input = peer.frame("out of order");
-    EXPECT_TRUE(reader_->lease().read_lent({}).ended);
+    EXPECT_TRUE(reader_->lease().read_leased({}).ended);
     EXPECT_EQ(read(), status::damaged);
     EXPECT_EQ(reader_->fault(), engine::handshake_error::not_authentic);
     EXPECT_EQ(stream_.operations, 1) << "it is not read again";
@@ -503,26 +503,26 @@ TEST_F(Reader, takes_back_an_error_that_the_sockets_thread_has_met)
 TEST_F(Reader, drops_what_the_sockets_thread_has_met_when_the_connection_goes)
 {
     begin();
-    ASSERT_TRUE(reader_->lend(stream_, heartbeat_));
+    ASSERT_TRUE(reader_->grant_lease(stream_, heartbeat_));
     stream_.input = sender(wire_kind::zmtp3).ping();
-    EXPECT_TRUE(reader_->lease().read_lent({}).ended);
+    EXPECT_TRUE(reader_->lease().read_leased({}).ended);
     reader_->stop_sharing();
-    EXPECT_FALSE(stream_.is_lent);
+    EXPECT_FALSE(stream_.is_released);
     EXPECT_EQ(read(), status::dry);
     EXPECT_EQ(commands_, texts{});
 }
 
-TEST_F(Reader, lends_nothing_that_it_must_see_itself)
+TEST_F(Reader, leases_nothing_that_it_must_see_itself)
 {
     begin();
     start_heartbeat();
-    EXPECT_FALSE(reader_->lend(stream_, heartbeat_));
+    EXPECT_FALSE(reader_->grant_lease(stream_, heartbeat_));
     options_.conflate = true;
     begin(); // stops the heartbeat
-    EXPECT_FALSE(reader_->lend(stream_, heartbeat_));
+    EXPECT_FALSE(reader_->grant_lease(stream_, heartbeat_));
     options_.conflate = false;
     begin();
-    EXPECT_TRUE(reader_->lend(stream_, heartbeat_));
+    EXPECT_TRUE(reader_->grant_lease(stream_, heartbeat_));
 }
 
 TEST_F(Reader, gives_the_newest_message_if_that_is_wanted)

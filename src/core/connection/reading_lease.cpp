@@ -6,7 +6,7 @@
 namespace zlink::core {
 namespace {
 
-// What is lent and not used for so long is taken back.
+// What is leased and not used for so long is taken back.
 constexpr std::chrono::milliseconds watch_interval{10};
 // What the socket's thread reads in one go leaves its cache again if it is much more.
 constexpr std::size_t read_ahead_bytes = 256 * 1024;
@@ -31,16 +31,16 @@ reading_lease::request reading_lease::read_for_room() noexcept
         return reader_ == reader::offered && !std::exchange(watch_asked_, true) ? request::watch
                                                                                 : request::none;
     }
-    if (end == read_end::full || (end == read_end::dry && reader_ == reader::lent))
+    if (end == read_end::full || (end == read_end::dry && reader_ == reader::leased))
         return request::none;
     end_direct_reading();
     return request::read;
 }
 
-reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) noexcept
+reading_lease::leased_step reading_lease::read_leased(std::span<std::byte> memory) noexcept
 {
     std::lock_guard lock(mutex_);
-    if (reader_ != reader::lent)
+    if (reader_ != reader::leased)
         return {};
     const unsigned reads_before = reads_;
     if (!in_->reads_outside() && sharing_->place.outside())
@@ -62,11 +62,11 @@ reading_lease::lent_step reading_lease::read_lent(std::span<std::byte> memory) n
 void reading_lease::withdraw_memory() noexcept
 {
     std::lock_guard lock(mutex_);
-    if (reader_ == reader::lent)
+    if (reader_ == reader::leased)
         in_->withdraw_memory();
 }
 
-// With the mutex, by either thread, while reading is offered or lent.
+// With the mutex, by either thread, while reading is offered or leased.
 void reading_lease::end_direct_reading() noexcept
 {
     in_->withdraw_memory();
@@ -76,7 +76,7 @@ void reading_lease::end_direct_reading() noexcept
 bool reading_lease::give_back() noexcept
 {
     std::lock_guard lock(mutex_);
-    if (reader_ != reader::lent)
+    if (reader_ != reader::leased)
         return false;
     end_direct_reading();
     return true;
@@ -177,15 +177,15 @@ void reading_lease::offer(engine::decoder& in, transport::stream& from)
     hand_over(in, from, reader::offered);
 }
 
-bool reading_lease::lend(engine::decoder& in, transport::stream& from)
+bool reading_lease::grant(engine::decoder& in, transport::stream& from)
 {
     prepare();
     transport::direct_input* const input = from.direct();
-    sharing_->descriptor = input ? input->lend() : -1;
+    sharing_->descriptor = input ? input->release() : -1;
     if (sharing_->descriptor < 0)
         return false;
-    stream_lent_ = true;
-    hand_over(in, from, reader::lent);
+    stream_released_ = true;
+    hand_over(in, from, reader::leased);
     return true;
 }
 
@@ -219,7 +219,7 @@ void reading_lease::take_back()
     }
     if (std::exchange(watching_, false))
         sharing_->timer.cancel();
-    if (std::exchange(stream_lent_, false))
+    if (std::exchange(stream_released_, false))
         from_->direct()->reclaim(); // if that fails, the next operation on the stream will
 }
 

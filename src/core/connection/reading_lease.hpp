@@ -24,17 +24,19 @@ namespace zlink::core {
 
 /// Who reads a connection: its I/O thread or, for a time, the socket's thread. While that is behind
 /// (the queue is full) reading is *offered* to it: it may read as it makes room. While it waits for
-/// input again and again the connection is *lent* to it: it may read whenever it likes, and nobody
-/// else waits for input. What it meets that is not its business, commands and errors, is kept.
+/// input again and again the connection is *leased* to it: it may read whenever it likes, and
+/// nobody else waits for input. What it meets that is not its business, commands and errors, is
+/// kept.
 ///
 /// Invariants:
 /// - The socket's thread uses decoder and stream only with the mutex, and only while `reader_` is
 ///   not io_thread. Either thread may set it to io_thread, only the I/O thread to anything else.
 /// - The I/O thread calls take_back() before it uses the decoder, reads from the stream or closes
-///   it; then both are its own until the next offer() or lend().
-/// - A stream that was lent stays out of its I/O context until take_back(), also if the socket's
+///   it; then both are its own until the next offer() or grant().
+/// - A stream that was released stays out of its I/O context until take_back(), also if the
+/// socket's
 ///   thread has stopped reading.
-/// - Memory of the socket's thread is in the decoder only while the connection is lent: whoever
+/// - Memory of the socket's thread is in the decoder only while the connection is leased: whoever
 ///   ends that takes it out, with the mutex.
 /// - When the socket's thread stops reading, the I/O thread must read once. The functions of the
 ///   socket's thread say when the caller has to schedule that.
@@ -43,8 +45,8 @@ namespace zlink::core {
 /// Lifetime: decoder and stream must last until take_back(), the I/O context until stop().
 class reading_lease {
 public:
-    struct lent_step {
-        pipe_peer::lent_read read;
+    struct leased_step {
+        pipe_peer::leased_read read;
         bool ended = false; ///< just now: the I/O thread has to be told to read
     };
     /// What the socket's thread has met while it was reading.
@@ -62,16 +64,16 @@ public:
         read,  ///< it has to be told to read
         watch, ///< it has to be told to watch()
     };
-    /// There is room in the queue: reads if reading is offered or lent. What is asked of the I/O
+    /// There is room in the queue: reads if reading is offered or leased. What is asked of the I/O
     /// thread.
     request read_for_room() noexcept;
     /// Asks for the connection. True: the I/O thread has to be told to answer; if false, it was.
     bool ask() noexcept { return !asked_.exchange(true); }
-    /// Reads what is there, if the connection is lent, a large body perhaps into `memory`.
-    lent_step read_lent(std::span<std::byte> memory) noexcept;
+    /// Reads what is there, if the connection is leased, a large body perhaps into `memory`.
+    leased_step read_leased(std::span<std::byte> memory) noexcept;
     /// `memory` is wanted back: a body that is on its way there goes on in the queue.
     void withdraw_memory() noexcept;
-    /// Ends what lend() began. True: the I/O thread has to be told to read; if false, it was.
+    /// Ends what grant() began. True: the I/O thread has to be told to read; if false, it was.
     bool give_back() noexcept;
 
     // --- whoever is inside the decoder
@@ -84,8 +86,8 @@ public:
     /// Begins to answer an ask(): the next one is news again.
     void begin_answer() noexcept { asked_ = false; }
     /// Takes the stream out of its I/O context; its waits are void then. False: not now.
-    bool lend(engine::decoder& in, transport::stream& from);
-    /// After lend(), or when asked to. Calls `unused` when the socket's thread has not read
+    bool grant(engine::decoder& in, transport::stream& from);
+    /// After grant(), or when asked to. Calls `unused` when the socket's thread has not read
     /// anything for a while, and not once reading is taken back. What it holds keeps this alive.
     void watch(std::function<void()> unused);
     void take_back();
@@ -98,7 +100,7 @@ public:
     void stop();
 
 private:
-    enum class reader : std::uint8_t { io_thread, offered, lent };
+    enum class reader : std::uint8_t { io_thread, offered, leased };
     /// What only connections have that the socket's thread has been given.
     struct sharing {
         explicit sharing(boost::asio::io_context& io) : timer(io) {}
@@ -108,7 +110,7 @@ private:
         bulk_sleep wait;
         // of whoever reads
         findings found;
-        int descriptor = -1; ///< to wait for, while the stream is lent
+        int descriptor = -1; ///< to wait for, while the stream is released
         // the I/O thread
         boost::asio::steady_timer timer;
     };
@@ -141,7 +143,7 @@ private:
 
     // the I/O thread
     boost::asio::io_context& io_;
-    bool stream_lent_ = false; ///< the stream is out of the I/O context
+    bool stream_released_ = false; ///< the stream is out of the I/O context
     bool watching_ = false;
 };
 

@@ -72,8 +72,8 @@ TEST_F(ReadingLease, leaves_reading_to_the_io_thread_until_it_is_handed_over)
 {
     stream_.pieces = {frame_bytes(0, "a")};
     EXPECT_EQ(lease_.read_for_room(), request::read);
-    const auto step = lease_.read_lent({});
-    EXPECT_FALSE(step.read.lent);
+    const auto step = lease_.read_leased({});
+    EXPECT_FALSE(step.read.leased);
     EXPECT_FALSE(step.ended);
     EXPECT_FALSE(lease_.give_back());
     EXPECT_FALSE(lease_.keep_for_later({}));
@@ -92,31 +92,31 @@ TEST_F(ReadingLease, offers_until_the_connection_has_nothing_more)
     EXPECT_EQ(take_messages(), 1);
     stream_.pieces = {frame_bytes(0, "b")};
     EXPECT_EQ(lease_.read_for_room(), request::read);
-    EXPECT_FALSE(lease_.read_lent({}).read.lent);
+    EXPECT_FALSE(lease_.read_leased({}).read.leased);
     EXPECT_EQ(take_messages(), 0) << "the offer was over";
     lease_.take_back();
-    EXPECT_FALSE(stream_.is_lent);
+    EXPECT_FALSE(stream_.is_released);
 }
 
-TEST_F(ReadingLease, lends_until_it_is_given_back)
+TEST_F(ReadingLease, leases_until_it_is_given_back)
 {
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
-    ASSERT_TRUE(lease_.lend(in_, stream_));
-    EXPECT_TRUE(stream_.is_lent);
-    auto step = lease_.read_lent({});
-    EXPECT_TRUE(step.read.lent);
+    ASSERT_TRUE(lease_.grant(in_, stream_));
+    EXPECT_TRUE(stream_.is_released);
+    auto step = lease_.read_leased({});
+    EXPECT_TRUE(step.read.leased);
     EXPECT_FALSE(step.read.got);
     EXPECT_EQ(step.read.descriptor, 77);
     stream_.pieces = {frame_bytes(0, "a")};
-    step = lease_.read_lent({});
-    EXPECT_TRUE(step.read.lent);
+    step = lease_.read_leased({});
+    EXPECT_TRUE(step.read.leased);
     EXPECT_TRUE(step.read.got);
     EXPECT_EQ(lease_.read_for_room(), request::none) << "whatever the reason";
     EXPECT_TRUE(lease_.give_back());
     EXPECT_FALSE(lease_.give_back());
-    EXPECT_TRUE(stream_.is_lent) << "that is for the I/O thread to end";
+    EXPECT_TRUE(stream_.is_released) << "that is for the I/O thread to end";
     lease_.take_back();
-    EXPECT_FALSE(stream_.is_lent);
+    EXPECT_FALSE(stream_.is_released);
     EXPECT_EQ(take_messages(), 1);
 }
 
@@ -134,8 +134,8 @@ TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
     engine::inbound unlimited{channels_->a_to_b, {-1, engine::kept_commands::none}, *this};
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
     stream_.pieces = {stream};
-    ASSERT_TRUE(lease_.lend(unlimited, stream_));
-    const auto step = lease_.read_lent({});
+    ASSERT_TRUE(lease_.grant(unlimited, stream_));
+    const auto step = lease_.read_leased({});
     EXPECT_TRUE(step.read.got);
     EXPECT_EQ(step.read.descriptor, 77) << "there is more";
     int taken = take_messages();
@@ -154,16 +154,16 @@ TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
 TEST_F(ReadingLease, tells_of_parts_of_a_message)
 {
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
-    ASSERT_TRUE(lease_.lend(in_, stream_));
+    ASSERT_TRUE(lease_.grant(in_, stream_));
     const std::string whole = frame_bytes(0, "abc");
     stream_.pieces = {whole.substr(0, 3)};
-    auto step = lease_.read_lent({});
+    auto step = lease_.read_leased({});
     EXPECT_FALSE(step.read.got);
     EXPECT_TRUE(step.read.moved);
-    step = lease_.read_lent({});
+    step = lease_.read_leased({});
     EXPECT_FALSE(step.read.moved);
     stream_.pieces = {whole.substr(3)};
-    step = lease_.read_lent({});
+    step = lease_.read_leased({});
     EXPECT_TRUE(step.read.got);
     EXPECT_TRUE(step.read.moved);
     EXPECT_EQ(take_messages(), 1);
@@ -172,12 +172,12 @@ TEST_F(ReadingLease, tells_of_parts_of_a_message)
 TEST_F(ReadingLease, keeps_commands_for_the_io_thread)
 {
     EXPECT_EQ(take_messages(), 0); // from now on the reader waits
-    ASSERT_TRUE(lease_.lend(in_, stream_));
+    ASSERT_TRUE(lease_.grant(in_, stream_));
     stream_.pieces = {frame_bytes(0, "a") + frame_bytes(flag_command, "\4PING"),
                       frame_bytes(0, "b")};
-    const auto step = lease_.read_lent({});
+    const auto step = lease_.read_leased({});
     EXPECT_TRUE(step.ended);
-    EXPECT_FALSE(step.read.lent);
+    EXPECT_FALSE(step.read.leased);
     EXPECT_TRUE(step.read.got);
     EXPECT_EQ(stream_.pieces.size(), 1u) << "what follows a command is read after the answer";
     lease_.take_back();
@@ -188,9 +188,9 @@ TEST_F(ReadingLease, keeps_commands_for_the_io_thread)
 
 TEST_F(ReadingLease, keeps_errors_for_the_io_thread)
 {
-    ASSERT_TRUE(lease_.lend(in_, stream_));
+    ASSERT_TRUE(lease_.grant(in_, stream_));
     stream_.pieces = {frame_bytes(0, std::string(101, 'x'))};
-    EXPECT_TRUE(lease_.read_lent({}).ended);
+    EXPECT_TRUE(lease_.read_leased({}).ended);
     lease_.take_back();
     EXPECT_EQ(lease_.take_findings().error, engine::inbound_error::too_large);
     EXPECT_EQ(lease_.take_findings().error, engine::inbound_error::none);
@@ -199,9 +199,9 @@ TEST_F(ReadingLease, keeps_errors_for_the_io_thread)
 TEST_F(ReadingLease, ends_with_the_connection)
 {
     stream_.ended = true;
-    ASSERT_TRUE(lease_.lend(in_, stream_));
-    EXPECT_TRUE(lease_.read_lent({}).ended);
-    EXPECT_FALSE(lease_.read_lent({}).ended) << "it was told";
+    ASSERT_TRUE(lease_.grant(in_, stream_));
+    EXPECT_TRUE(lease_.read_leased({}).ended);
+    EXPECT_FALSE(lease_.read_leased({}).ended) << "it was told";
 }
 
 TEST_F(ReadingLease, asks_once_until_it_is_answered)
@@ -289,16 +289,16 @@ INSTANTIATE_TEST_SUITE_P(Of, ReadingOutside,
 
 TEST_P(ReadingOutside, reads_a_large_body_into_the_memory_given)
 {
-    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    ASSERT_TRUE(lease_.grant(large_in(), stream_));
     const std::string bytes = sent_frame(0, body_);
     stream_.pieces = {bytes.substr(0, 1000)};
-    const auto first = lease_.read_lent(memory());
+    const auto first = lease_.read_leased(memory());
     EXPECT_TRUE(first.read.outside);
     EXPECT_EQ(first.read.body.announced, nullptr);
     stream_.pieces = {bytes.substr(1000, 9000)};
-    EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
+    EXPECT_TRUE(lease_.read_leased(memory()).read.outside);
     stream_.pieces = {bytes.substr(10'000) + sent_frame(0, "next")};
-    const auto last = lease_.read_lent(memory());
+    const auto last = lease_.read_leased(memory());
     EXPECT_FALSE(last.read.outside);
     ASSERT_NE(last.read.body.announced, nullptr);
     EXPECT_EQ(last.read.body.bytes, body_bytes);
@@ -317,12 +317,12 @@ TEST_P(ReadingOutside, reads_a_large_body_into_the_memory_given)
 TEST_P(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
 {
     for (const std::size_t come : {10U, 1000U, 16'000U, 17'000U}) {
-        ASSERT_TRUE(lease_.lend(large_in(), stream_));
+        ASSERT_TRUE(lease_.grant(large_in(), stream_));
         const std::string bytes = sent_frame(0, body_);
         stream_.pieces = {bytes.substr(0, come)};
-        EXPECT_FALSE(lease_.read_lent({}).read.outside);
+        EXPECT_FALSE(lease_.read_leased({}).read.outside);
         stream_.pieces = {bytes.substr(come)};
-        const auto last = lease_.read_lent(memory());
+        const auto last = lease_.read_leased(memory());
         const auto* const announced = last.read.body.announced;
         EXPECT_EQ(come < 16'384, announced != nullptr) << come;
         EXPECT_TRUE(memory_ == (announced ? body_ : std::string(body_bytes, '#'))) << come;
@@ -340,12 +340,12 @@ TEST_P(ReadingOutside, goes_on_there_with_a_body_of_which_little_has_come)
 
 TEST_P(ReadingOutside, does_not_go_on_there_with_a_later_part)
 {
-    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    ASSERT_TRUE(lease_.grant(large_in(), stream_));
     const std::string bytes = sent_frame(1, "first") + sent_frame(0, body_);
     stream_.pieces = {bytes.substr(0, 1000)};
-    EXPECT_FALSE(lease_.read_lent({}).read.outside);
+    EXPECT_FALSE(lease_.read_leased({}).read.outside);
     stream_.pieces = {bytes.substr(1000)};
-    EXPECT_EQ(nullptr, lease_.read_lent(memory()).read.body.announced);
+    EXPECT_EQ(nullptr, lease_.read_leased(memory()).read.body.announced);
     EXPECT_EQ("first", take_message());
     EXPECT_TRUE(take_message() == body_);
     EXPECT_TRUE(memory_ == std::string(body_bytes, '#'));
@@ -353,16 +353,16 @@ TEST_P(ReadingOutside, does_not_go_on_there_with_a_later_part)
 
 TEST_P(ReadingOutside, leaves_what_follows_such_a_body_for_the_next_time)
 {
-    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    ASSERT_TRUE(lease_.grant(large_in(), stream_));
     const std::string next = sent_frame(0, body_);
     stream_.pieces = {sent_frame(0, body_) + next.substr(0, 500), next.substr(500)};
-    const auto first = lease_.read_lent(memory());
+    const auto first = lease_.read_leased(memory());
     ASSERT_NE(nullptr, first.read.body.announced);
     EXPECT_TRUE(memory_ == body_);
     EXPECT_EQ(body_bytes, take_message().size());
     first.read.body.announced->drop_reference();
     use_memory_otherwise();
-    const auto second = lease_.read_lent(memory());
+    const auto second = lease_.read_leased(memory());
     ASSERT_NE(nullptr, second.read.body.announced);
     EXPECT_TRUE(memory_ == body_);
     EXPECT_EQ(body_bytes, take_message().size());
@@ -379,15 +379,15 @@ TEST_P(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
         [&] { lease_.take_back(); },
     };
     for (const auto& end : ends) {
-        ASSERT_TRUE(lease_.lend(large_in(), stream_));
+        ASSERT_TRUE(lease_.grant(large_in(), stream_));
         stream_.pieces = {bytes.substr(0, 8000)};
-        ASSERT_TRUE(lease_.read_lent(memory()).read.outside);
+        ASSERT_TRUE(lease_.read_leased(memory()).read.outside);
         end();
         use_memory_otherwise();
         lease_.take_back();
-        ASSERT_TRUE(lease_.lend(large_in(), stream_));
+        ASSERT_TRUE(lease_.grant(large_in(), stream_));
         stream_.pieces = {bytes.substr(8000)};
-        const auto rest = lease_.read_lent({});
+        const auto rest = lease_.read_leased({});
         EXPECT_EQ(rest.read.body.announced, nullptr);
         EXPECT_TRUE(take_message() == body_);
         EXPECT_TRUE(memory_ == std::string(body_bytes, '#'));
@@ -397,11 +397,11 @@ TEST_P(ReadingOutside, goes_on_inside_if_the_memory_is_wanted_back)
 
 TEST_P(ReadingOutside, ends_when_the_io_thread_is_needed)
 {
-    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    ASSERT_TRUE(lease_.grant(large_in(), stream_));
     stream_.pieces = {sent_frame(0, body_).substr(0, 8000)};
-    EXPECT_TRUE(lease_.read_lent(memory()).read.outside);
+    EXPECT_TRUE(lease_.read_leased(memory()).read.outside);
     stream_.ended = true;
-    const auto step = lease_.read_lent(memory());
+    const auto step = lease_.read_leased(memory());
     EXPECT_TRUE(step.ended);
     EXPECT_FALSE(step.read.outside);
     large_in().reset();
@@ -410,22 +410,22 @@ TEST_P(ReadingOutside, ends_when_the_io_thread_is_needed)
 
 TEST_P(ReadingOutside, is_for_what_comes_next_if_it_fits)
 {
-    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    ASSERT_TRUE(lease_.grant(large_in(), stream_));
     stream_.pieces = {sent_frame(0, body_ + "!")};
-    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_EQ(lease_.read_leased(memory()).read.body.announced, nullptr);
     EXPECT_TRUE(take_message() == body_ + "!");
     stream_.pieces = {sent_frame(engine::zmtp3::flag_more, "first") + sent_frame(0, body_)};
-    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_EQ(lease_.read_leased(memory()).read.body.announced, nullptr);
     EXPECT_EQ(take_message(), "first");
     EXPECT_TRUE(take_message() == body_);
     stream_.pieces = {sent_frame(0, "small")};
-    EXPECT_FALSE(lease_.read_lent(memory()).read.outside);
+    EXPECT_FALSE(lease_.read_leased(memory()).read.outside);
     stream_.pieces = {sent_frame(0, body_)};
-    EXPECT_EQ(lease_.read_lent({}).read.body.announced, nullptr) << "the memory was for one call";
+    EXPECT_EQ(lease_.read_leased({}).read.body.announced, nullptr) << "the memory was for one call";
     EXPECT_EQ(take_message(), "small");
     EXPECT_TRUE(take_message() == body_);
     stream_.pieces = {sent_frame(0, "first") + sent_frame(0, body_)};
-    EXPECT_EQ(lease_.read_lent(memory()).read.body.announced, nullptr);
+    EXPECT_EQ(lease_.read_leased(memory()).read.body.announced, nullptr);
     EXPECT_EQ(take_message(), "first");
     EXPECT_TRUE(take_message() == body_);
 }
@@ -434,7 +434,7 @@ TEST_P(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
 {
     const auto flag_more = engine::zmtp3::flag_more;
     take_off_envelope_();
-    ASSERT_TRUE(lease_.lend(large_in(), stream_));
+    ASSERT_TRUE(lease_.grant(large_in(), stream_));
     const auto is_outside = [&](const std::string& before, const std::string& after = {}) {
         memory_.assign(memory_.size(), '#');
         stream_.pieces = {sent_frame(after.empty() ? 0 : flag_more, body_) + after};
@@ -442,7 +442,8 @@ TEST_P(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
             stream_.pieces.push_front(before);
         bool found = false;
         while (!stream_.pieces.empty()) {
-            const auto body = lease_.read_lent(found ? std::span<std::byte>() : memory()).read.body;
+            const auto body =
+                lease_.read_leased(found ? std::span<std::byte>() : memory()).read.body;
             if (!body.announced)
                 continue;
             found = true;
@@ -476,10 +477,10 @@ TEST_P(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
 TEST_F(ReadingLease, tells_when_it_is_not_made_use_of)
 {
     int unused = 0;
-    ASSERT_TRUE(lease_.lend(in_, stream_));
+    ASSERT_TRUE(lease_.grant(in_, stream_));
     lease_.watch([&] { ++unused; });
     stream_.pieces = {frame_bytes(0, "a")};
-    lease_.read_lent({});
+    lease_.read_leased({});
     io_.run_one();
     EXPECT_EQ(unused, 0) << "something was read";
     io_.run_one();
@@ -490,18 +491,18 @@ TEST_F(ReadingLease, tells_when_it_is_not_made_use_of)
 TEST_F(ReadingLease, tells_nothing_once_it_is_taken_back)
 {
     int unused = 0;
-    ASSERT_TRUE(lease_.lend(in_, stream_));
+    ASSERT_TRUE(lease_.grant(in_, stream_));
     lease_.watch([&] { ++unused; });
     lease_.take_back();
     io_.run();
     EXPECT_EQ(unused, 0);
     io_.restart();
-    ASSERT_TRUE(lease_.lend(in_, stream_));
+    ASSERT_TRUE(lease_.grant(in_, stream_));
     lease_.watch([&] { ++unused; });
     lease_.stop();
     io_.run();
     EXPECT_EQ(unused, 0);
-    EXPECT_FALSE(stream_.is_lent);
+    EXPECT_FALSE(stream_.is_released);
 }
 
 } // namespace

@@ -110,8 +110,8 @@ void session::do_request(unsigned number)
         return stop_reconnecting();
     case request::collect:
         return collect();
-    case request::lend_reading:
-        return lend_reading();
+    case request::grant_lease:
+        return grant_lease();
     case request::watch_reading:
         return watch_reading();
     case request::read:
@@ -585,12 +585,12 @@ void session::on_writable() noexcept
 void session::ask_for_reading() noexcept
 {
     if (in_.lease().ask())
-        ask(request::lend_reading);
+        ask(request::grant_lease);
 }
 
-pipe_peer::lent_read session::read_lent(std::span<std::byte> memory) noexcept
+pipe_peer::leased_read session::read_leased(std::span<std::byte> memory) noexcept
 {
-    const auto step = in_.lease().read_lent(memory);
+    const auto step = in_.lease().read_leased(memory);
     if (step.ended)
         ask(request::read);
     return step.read;
@@ -602,14 +602,15 @@ void session::return_reading() noexcept
         ask(request::read);
 }
 
-void session::lend_reading()
+void session::grant_lease()
 {
     in_.lease().begin_answer();
-    if (!has_traffic() || closing_ || !input_wait_.pending || !in_.lend(*stream_, heartbeat_))
+    if (!has_traffic() || closing_ || !input_wait_.pending ||
+        !in_.grant_lease(*stream_, heartbeat_))
         return;
     input_wait_.forget();
     watch_reading();
-    socket_end_->notify(pipe_end::lent); // it looks at once for what has come meanwhile
+    socket_end_->notify(pipe_end::leased); // it looks at once for what has come meanwhile
 }
 
 void session::watch_reading()

@@ -34,7 +34,7 @@ namespace zlink::core {
 ///
 /// Thread safety: everything belongs to the session's I/O thread, except the constructors and what
 /// is marked otherwise. Other threads touch the connection only by writing (under the mutex of
-/// writer) and by reading that was offered or lent (under that of reading_lease); everything else
+/// writer) and by reading that was offered or leased (under that of reading_lease); everything else
 /// they ask of the I/O thread, see ask().
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
@@ -84,7 +84,7 @@ public:
     wake_result on_pause() noexcept override;
     void on_writable() noexcept override;
     void ask_for_reading() noexcept override;
-    lent_read read_lent(std::span<std::byte> memory) noexcept override;
+    leased_read read_leased(std::span<std::byte> memory) noexcept override;
     void withdraw_memory() noexcept override { in_.lease().withdraw_memory(); }
     void return_reading() noexcept override;
     void on_output_ended() noexcept override { ask(request::close_after_output); }
@@ -130,7 +130,7 @@ private:
         begin,
         stop_reconnecting,
         collect,
-        lend_reading,
+        grant_lease,
         watch_reading,
         read,
         tell_of_room,
@@ -193,7 +193,7 @@ private:
     void read_last();
     void follow(reader::status read);
     void lost_by(reader::status read);
-    void lend_reading();
+    void grant_lease();
     void watch_reading();
     reader::pulse pulse()
     {

@@ -58,11 +58,11 @@ public:
     /// Messages were taken, and the other end waits for room.
     virtual void on_writable() noexcept = 0;
 
-    // A thread that waits for input may read by itself: it asks, is told by pipe_end::lent, and may
-    // then call read_lent() until that says no more.
+    // A thread that waits for input may read by itself: it asks, is told by pipe_end::leased, and
+    // may then call read_leased() until that says no more.
 
-    struct lent_read {
-        bool lent = false;   ///< the caller may call again
+    struct leased_read {
+        bool leased = false; ///< the caller may call again
         bool got = false;    ///< there is something new in the queue
         bool moved = false;  ///< something was read, if only a part of a message
         int descriptor = -1; ///< becomes readable when there is more to read
@@ -76,8 +76,8 @@ public:
     virtual void ask_for_reading() noexcept {}
     /// Reads what is there into the queue, but the first large body into `memory` if it fits there:
     /// see engine::decoder::offer_memory().
-    virtual lent_read read_lent(std::span<std::byte> /*memory*/) noexcept { return {}; }
-    /// The memory given with read_lent() is wanted for something else.
+    virtual leased_read read_leased(std::span<std::byte> /*memory*/) noexcept { return {}; }
+    /// The memory given with read_leased() is wanted for something else.
     virtual void withdraw_memory() noexcept {}
     /// The caller will not read by itself any longer.
     virtual void return_reading() noexcept {}
@@ -122,7 +122,7 @@ public:
         readable = 4,
         writable = 8,
         closed = 16,  ///< the other end is gone; what it sent can still be read
-        lent = 32,    ///< this end may read by itself, see pipe_peer::read_lent()
+        leased = 32,  ///< this end may read by itself, see pipe_peer::read_leased()
         leaving = 64, ///< the other end is going: a message that says so follows, and `closed`
     };
 
@@ -272,9 +272,9 @@ public:
         if (other_)
             other_->ask_for_reading();
     }
-    lent_read read_connection(std::span<std::byte> memory = {}) noexcept
+    leased_read read_connection(std::span<std::byte> memory = {}) noexcept
     {
-        return other_ ? other_->read_lent(memory) : lent_read{};
+        return other_ ? other_->read_leased(memory) : leased_read{};
     }
     void take_memory_back() noexcept
     {

@@ -47,7 +47,7 @@ public:
         const auto read = pipe.read_connection();
         if (read.got)
             readable(pipe);
-        if (read.lent)
+        if (read.leased)
             connections_.push_back({&pipe, read.descriptor});
     }
     /// Reads what is there from all of them; `readable(pipe_end&)` as with add(): it adds and
@@ -68,7 +68,7 @@ public:
             }
             in_stream_ |= read.in_stream;
             connections_[i].descriptor = read.descriptor;
-            if (read.lent)
+            if (read.leased)
                 ++i;
             else
                 connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -90,7 +90,7 @@ public:
 
 private:
     bool contains(const pipe_end& pipe) const noexcept;
-    pipe_end::lent_read read_one(pipe_end& pipe) noexcept;
+    pipe_end::leased_read read_one(pipe_end& pipe) noexcept;
 
     std::vector<connection> connections_;
     bool in_stream_ = false;

@@ -19,20 +19,20 @@ public:
     wake_result on_readable() noexcept override { return {}; }
     void on_writable() noexcept override {}
     void on_closed(int) noexcept override {}
-    lent_read read_lent(std::span<std::byte> memory) noexcept override
+    leased_read read_leased(std::span<std::byte> memory) noexcept override
     {
         ++reads;
         memory_bytes = memory.size();
         if (steps.empty())
-            return {.lent = true, .descriptor = 7, .body = {}};
-        const lent_read now = steps.front();
+            return {.leased = true, .descriptor = 7, .body = {}};
+        const leased_read now = steps.front();
         steps.pop_front();
         return now;
     }
     void withdraw_memory() noexcept override { ++withdrawals; }
     void return_reading() noexcept override { ++returns; }
 
-    std::deque<lent_read> steps; ///< after these nothing comes
+    std::deque<leased_read> steps; ///< after these nothing comes
     int reads = 0;
     int withdrawals = 0;
     int returns = 0;
@@ -82,7 +82,7 @@ TEST_F(DirectReading, is_worth_asking_after_many_quick_waits)
 
 TEST_F(DirectReading, reads_until_the_connection_is_taken_back)
 {
-    a_.peer->steps = {{.lent = true, .got = true, .descriptor = 3, .body = {}}};
+    a_.peer->steps = {{.leased = true, .got = true, .descriptor = 3, .body = {}}};
     add(a_);
     EXPECT_EQ(readable_, pipes{a_.pipe.get()}) << "what had come meanwhile";
     EXPECT_EQ(reading_.connections()[0].descriptor, 3);
@@ -90,9 +90,10 @@ TEST_F(DirectReading, reads_until_the_connection_is_taken_back)
     EXPECT_EQ(a_.peer->reads, 1) << "it is there already";
     EXPECT_EQ(read(), glance::nothing);
     EXPECT_EQ(reading_.connections()[0].descriptor, 7);
-    a_.peer->steps = {{.lent = true, .moved = true, .descriptor = 7, .body = {}, .in_stream = true},
-                      {.lent = true, .got = true, .moved = true, .descriptor = 7, .body = {}},
-                      {.lent = false, .body = {}}};
+    a_.peer->steps = {
+        {.leased = true, .moved = true, .descriptor = 7, .body = {}, .in_stream = true},
+        {.leased = true, .got = true, .moved = true, .descriptor = 7, .body = {}},
+        {.leased = false, .body = {}}};
     EXPECT_EQ(read(), glance::progress);
     EXPECT_TRUE(reading_.in_stream());
     EXPECT_EQ(readable_.size(), 1u);
@@ -104,9 +105,9 @@ TEST_F(DirectReading, reads_until_the_connection_is_taken_back)
     EXPECT_EQ(a_.peer->returns, 0);
 }
 
-TEST_F(DirectReading, does_not_begin_with_a_connection_that_is_not_lent)
+TEST_F(DirectReading, does_not_begin_with_a_connection_that_is_not_leased)
 {
-    a_.peer->steps = {{.lent = false, .got = true, .body = {}}};
+    a_.peer->steps = {{.leased = false, .got = true, .body = {}}};
     add(a_);
     EXPECT_TRUE(reading_.empty());
     EXPECT_EQ(readable_, pipes{a_.pipe.get()});
@@ -116,8 +117,8 @@ TEST_F(DirectReading, goes_on_with_the_others_when_one_ends)
 {
     add(a_);
     add(b_);
-    a_.peer->steps = {{.lent = false, .body = {}}};
-    b_.peer->steps = {{.lent = true, .got = true, .descriptor = 9, .body = {}}};
+    a_.peer->steps = {{.leased = false, .body = {}}};
+    b_.peer->steps = {{.leased = true, .got = true, .descriptor = 9, .body = {}}};
     EXPECT_EQ(read(), glance::news);
     EXPECT_EQ(readable_, pipes{b_.pipe.get()});
     ASSERT_EQ(reading_.connections().size(), 1u);
@@ -160,12 +161,15 @@ protected:
         reading_.offer_memory(std::as_writable_bytes(std::span(memory_)));
         std::memset(body_->data, '-', memory_.size());
     }
-    static pipe_end::lent_read on_its_way() { return {.lent = true, .outside = true, .body = {}}; }
-    pipe_end::lent_read has_come()
+    static pipe_end::leased_read on_its_way()
+    {
+        return {.leased = true, .outside = true, .body = {}};
+    }
+    pipe_end::leased_read has_come()
     {
         body_->add_reference(); // for who is told
         std::memcpy(memory_.data(), "hello", 5);
-        return {.lent = true, .got = true, .body = {body_.get(), 5}};
+        return {.leased = true, .got = true, .body = {body_.get(), 5}};
     }
     frame part() { return {.data = body_->data, .size = 5, .owner = body_.get()}; }
     std::string in_queue() const { return std::string(text_of(body_->data, 5)); }

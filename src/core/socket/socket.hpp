@@ -184,7 +184,7 @@ public:
     /// before: look again.
     bool leave_reading();
     /// Reads the connections that this thread reads by itself.
-    base::glance read_lent();
+    base::glance read_leased();
     /// Call before a sleep: writes what waits for batching. The peer cannot answer what it has not
     /// got.
     void flush() noexcept;
@@ -300,7 +300,7 @@ private:
     int begin_call();
     void process_mail();
     void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
-    void take_lent(pipe_end& pipe);
+    void take_lease(pipe_end& pipe);
     void adopt(const std::shared_ptr<pipe_end>& pipe);
     void count_connections() noexcept;
     void finish_pipe(pipe_end& pipe);

@@ -257,7 +257,7 @@ bool socket::end_connected(std::string_view text)
 
 void socket::end_pipes_of(const connected_endpoint& ended)
 {
-    read_lent(); // what has come can be received at once, also if it is this thread that reads
+    read_leased(); // what has come can be received at once, also if it is this thread that reads
     pipes_.for_each_kept([&](pipe_end& pipe) {
         if (!pipe.connected_side || pipe.endpoint != ended.endpoint ||
             !pipe.belongs_to(*ended.connection))

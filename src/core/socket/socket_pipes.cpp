@@ -69,9 +69,9 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         if (events & pipe_end::writable)
             pattern_->writable(pipe);
         done(pipe_end::writable);
-        if (events & pipe_end::lent)
-            take_lent(pipe);
-        done(pipe_end::lent);
+        if (events & pipe_end::leased)
+            take_lease(pipe);
+        done(pipe_end::leased);
         if (events & pipe_end::closed) {
             pipe.mark_other_gone();
             pipe.last_words_follow = false;
@@ -86,7 +86,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
     }
 }
 
-void socket::take_lent(pipe_end& pipe)
+void socket::take_lease(pipe_end& pipe)
 {
     reading_.add(pipe, [this](pipe_end& read) {
         fast_path_.forget();

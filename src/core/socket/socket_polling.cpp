@@ -40,7 +40,7 @@ int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
         if (box_->has_mail() || box_->watched())
             process_mail();
         int error = ready_for(wanted, out);
-        if (!error && (wanted & ~out & ZMQ_POLLIN) && read_lent() == base::glance::news)
+        if (!error && (wanted & ~out & ZMQ_POLLIN) && read_leased() == base::glance::news)
             error = ready_for(wanted, out);
         mail += mail_seen_ - before;
         return error;

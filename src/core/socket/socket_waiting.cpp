@@ -89,12 +89,12 @@ int socket::sleep_until(Operation operation, base::deadline until, bool for_inpu
     }
 }
 
-// Until there is mail or, with `for_input`, something to read from a lent connection. 0, EAGAIN,
+// Until there is mail or, with `for_input`, something to read from a leased connection. 0, EAGAIN,
 // EINTR, or ENOTSOCK if another thread has closed the socket.
 int socket::sleep(base::deadline until, bool for_input)
 {
     write_batches();
-    if (gate_) { // connections are never lent to one of many threads
+    if (gate_) { // connections are never leased to one of many threads
         using purpose = socket_gate::purpose;
         const bool in_stream = take_received() > base::adaptive_spin::most_in_dialogue;
         const int error = gate_->sleep(*box_, mail_seen_, until,
@@ -114,7 +114,7 @@ int socket::sleep(base::deadline until, bool for_input)
             [&] {
                 return box_->has_mail()   ? base::glance::news
                        : reading_.empty() ? base::glance::nothing
-                                          : read_lent();
+                                          : read_leased();
             },
             [&] { return sleep_alone(until, true); });
     } else {
@@ -151,7 +151,7 @@ base::wait_result socket::sleep_alone(base::deadline until, bool for_input)
     const base::polling how{{watched, used}, &alarm_};
     const auto woken = base::sleep_until_mail(boxes, waiter_, waiter_.count(), until, &how);
     if (woken == base::wait_result::ready)
-        read_lent();
+        read_leased();
     return woken;
 }
 
@@ -179,7 +179,7 @@ void socket::consider_reading()
     pipes_.for_each([](pipe_end& pipe) { pipe.ask_to_read(); });
 }
 
-base::glance socket::read_lent()
+base::glance socket::read_leased()
 {
     return reading_.read([this](pipe_end& pipe) {
         ++mail_seen_; // it is no less news than mail
@@ -192,7 +192,7 @@ bool socket::leave_reading()
 {
     if (reading_.empty())
         return false;
-    read_lent();
+    read_leased();
     reading_.give_back();
     return true;
 }
@@ -247,7 +247,7 @@ int socket::wait_to_receive(frame& part, bool dont_wait)
     after_operation(0);
     const auto operation = [&] { return pattern_->receive(part); };
     int result = EAGAIN;
-    if (!reading_.empty() && read_lent() == base::glance::news)
+    if (!reading_.empty() && read_leased() == base::glance::news)
         result = after_operation(operation());
     if (result == EAGAIN)
         result = wait_until(operation, dont_wait ? 0 : options_->receive_timeout_ms, true);

@@ -19,7 +19,7 @@ wait_set::~wait_set()
         return;
     if (!gates_.empty())
         alarm_->clear(); // one may have signalled since the last sleep
-    reserve_->give_back(std::move(alarm_));
+    reserve_->release(std::move(alarm_));
 }
 
 void wait_set::add(socket& waited_for, bool for_input)
@@ -62,7 +62,7 @@ void wait_set::prepare(bool with_descriptors)
 bool wait_set::has_alarm()
 {
     if (!alarm_ && reserve_)
-        alarm_ = reserve_->lend();
+        alarm_ = reserve_->acquire();
     return alarm_ != nullptr;
 }
 
@@ -97,33 +97,33 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
 {
     if (own_.empty()) // of many threads: there is none whose habits could be known
         return base::sleep_until_mail(boxes_, waiter_, seen_, until);
-    lent_.clear();
+    leased_.clear();
     for (socket* each : writers_) // their peers may wait for them to be read meanwhile
         if (each->leave_reading())
             return base::wait_result::signalled;
     if (gates_.empty())
         for (socket* each : readers_)
-            if (!each->prepare_to_poll(lent_, base::waiter::most_others))
+            if (!each->prepare_to_poll(leased_, base::waiter::most_others))
                 return base::wait_result::signalled;
     unsigned messages = 0;
     for (socket* each : own_)
         messages += each->take_received();
     return own_.front()->polling_spin().wait(
-        lent_.empty() ? messages > base::adaptive_spin::most_in_dialogue
-                      : std::ranges::any_of(readers_, &socket::in_stream),
+        leased_.empty() ? messages > base::adaptive_spin::most_in_dialogue
+                        : std::ranges::any_of(readers_, &socket::in_stream),
         until,
         [&] {
             if (waiter_.count() != seen_ || std::ranges::any_of(boxes_, &base::mailbox::has_mail))
                 return base::glance::news;
             auto seen = base::glance::nothing;
-            if (!lent_.empty())
+            if (!leased_.empty())
                 for (socket* each : readers_)
-                    seen = std::max(seen, each->read_lent());
+                    seen = std::max(seen, each->read_leased());
             return seen;
         },
         [&] {
-            return lent_.empty() ? base::sleep_until_mail(boxes_, waiter_, seen_, until)
-                                 : sleep_reading(until);
+            return leased_.empty() ? base::sleep_until_mail(boxes_, waiter_, seen_, until)
+                                   : sleep_reading(until);
         });
 }
 
@@ -135,7 +135,7 @@ base::wait_result wait_set::sleep_reading(base::deadline until)
     }
     std::array<pollfd, 1 + base::waiter::most_others> watched{};
     std::size_t used = 1;
-    for (const int fd : lent_)
+    for (const int fd : leased_)
         watched[used++] = {fd, POLLIN, 0};
     const base::polling how{{watched.data(), used}, alarm_.get()};
     return base::sleep_until_mail(boxes_, waiter_, seen_, until, &how);

@@ -74,7 +74,7 @@ private:
     std::vector<socket*> own_;          ///< sockets that belong to this thread
     std::vector<socket*> readers_;      ///< those of them whose connections it may read by itself
     std::vector<socket*> writers_;      ///< the others
-    std::vector<int> lent_;             ///< descriptors of such connections
+    std::vector<int> leased_;           ///< descriptors of such connections
     std::vector<base::mailbox*> boxes_; ///< theirs, each once
     std::vector<socket_gate*> gates_;   ///< of the others, each once
     bool with_descriptors_ = false;

@@ -61,7 +61,7 @@ public:
     }
 
     direct_input* direct() noexcept override { return below_->direct() ? this : nullptr; }
-    int lend() noexcept override { return has_input() ? -1 : below_->direct()->lend(); }
+    int release() noexcept override { return has_input() ? -1 : below_->direct()->release(); }
     bool reclaim() noexcept override { return below_->direct()->reclaim(); }
 
     bool shutdown() noexcept override
