@@ -19,7 +19,7 @@ protected:
     {
         taken_ += in.messages;
         now_ += in.each * in.messages;
-        return pace_.wants_break(taken_, [&] { return now_; });
+        return back_off_.wants_break(taken_, [&] { return now_; });
     }
     /// How many of so many looks had a break before them.
     int breaks_of(int looks, const stream& without, const stream& with)
@@ -32,7 +32,7 @@ protected:
         return breaks;
     }
 
-    reader_back_off pace_;
+    reader_back_off back_off_;
     steady_clock::time_point now_ = steady_clock::now();
     std::uint64_t taken_ = 0;
     bool broke_ = false;

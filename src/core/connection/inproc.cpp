@@ -86,8 +86,8 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     near->set_limits(connector.options->send_hwm, connector.options->receive_hwm);
     near->connected_side = true;
     near->endpoint = far->endpoint = "inproc://" + name;
-    near->pace_reading();
-    far->pace_reading();
+    near->let_reader_back_off();
+    far->let_reader_back_off();
     near->linked = far->linked = true;
     far->set_peer(describe(*connector.options));
     greet(*near, *connector.options);

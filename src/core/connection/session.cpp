@@ -43,7 +43,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       was_accepted_(was_accepted),
       heartbeat_(io_, [this](engine::heartbeat::action what) { beat(what); }),
       delivery_(io_),
-      pace_(link_->pace)
+      write_policy_(link_->fan_out)
 {
     ++thread_.load();
 }
@@ -414,7 +414,7 @@ bool session::feed(std::span<const std::byte> bytes)
 
 writer::stalls session::stalls() const noexcept
 {
-    return pace_.is_alone() ? writer::stalls::wait : writer::stalls::leave;
+    return write_policy_.is_only_connection() ? writer::stalls::wait : writer::stalls::leave;
 }
 
 // In the sending thread.
@@ -422,7 +422,7 @@ pipe_peer::wake_result session::on_readable() noexcept
 {
     burst* const thread = burst::of_this_thread();
     const auto now = burst::clock::now();
-    const auto way = thread ? pace_.choose(*thread, now) : write_policy::way::at_once;
+    const auto way = thread ? write_policy_.choose(*thread, now) : write_policy::way::at_once;
     switch (way) {
     case write_policy::way::at_once:
         break;
@@ -491,7 +491,7 @@ pipe_peer::wake_result session::after_direct(writer::outcome outcome) noexcept
     case status::detached:
         break;
     case status::pending:
-        result.handed_over = pace_.is_one_of_many();
+        result.handed_over = write_policy_.is_one_of_many();
         [[fallthrough]];
     case status::blocked:
     case status::failed:
@@ -553,7 +553,7 @@ void session::collect()
 pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
 {
     burst* const thread = burst::of_this_thread();
-    const bool in_stream = thread && pace_.wants_batches(*thread, burst::clock::now());
+    const bool in_stream = thread && write_policy_.wants_batches(*thread, burst::clock::now());
     if (in_stream && message[1].iov_len < unbatched_bytes)
         return {};
     const auto passed = current_writer().write_through(message, stalls(), in_stream);

@@ -259,7 +259,7 @@ private:
     std::atomic<bool> gave_up_{false};
 
     // the socket's thread only
-    write_policy pace_;
+    write_policy write_policy_;
     bool let_go_ = false; ///< close() was called
 };
 

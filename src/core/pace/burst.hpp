@@ -65,7 +65,7 @@ public:
     burst(const burst&) = delete;
     burst& operator=(const burst&) = delete;
 
-    // --- pace
+    // --- succession
 
     /// The thread has met a message behind which there are more: if it answers each of them, or
     /// passes it on, what it sends is going to follow closely.

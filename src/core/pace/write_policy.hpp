@@ -31,9 +31,9 @@ struct fan_out_budget {
     };
     extent message = extent::unknown;
 
-    // A message to few:
-    enum class pace_of_message : std::uint8_t { undecided, alone, in_stream };
-    pace_of_message decided = pace_of_message::undecided;
+    // How a message to few follows the one before it:
+    enum class succession : std::uint8_t { undecided, apart, quick };
+    succession decided = succession::undecided;
 
     // A message to many tells when it begins and ends. If the one before has found most of them
     // busy, it takes longer until it counts as the first after a pause.
@@ -47,7 +47,7 @@ struct fan_out_budget {
     void begin_message_to_few() noexcept
     {
         message = extent::few;
-        decided = pace_of_message::undecided;
+        decided = succession::undecided;
     }
     void begin_message_to_many(std::size_t to_connections, time_point now) noexcept
     {
@@ -91,7 +91,7 @@ public:
 
     bool is_one_of_many() const noexcept { return shared_->fans_out; }
     /// Does nobody else wait if the sending thread waits for this connection?
-    bool is_alone() const noexcept { return shared_->connections < 2; }
+    bool is_only_connection() const noexcept { return shared_->connections < 2; }
 
     /// A commit has woken the consumer at `now`.
     way choose(burst& thread, time_point now) noexcept
@@ -104,17 +104,17 @@ public:
         case fan_out_budget::extent::many:
             return choose_for_many();
         }
-        return thread.follows_quickly(now) ? way_in_stream(thread) : way::at_once;
+        return thread.follows_quickly(now) ? way_of_quick_message(thread) : way::at_once;
     }
     /// Does a message that could be written past the queue at `now` follow others so closely that
     /// batches move more of them?
     bool wants_batches(burst& thread, time_point now) noexcept
     {
-        return (is_alone() || !is_one_of_many()) && thread.follows_quickly(now);
+        return (is_only_connection() || !is_one_of_many()) && thread.follows_quickly(now);
     }
 
 private:
-    static way way_in_stream(const burst& thread) noexcept
+    static way way_of_quick_message(const burst& thread) noexcept
     {
         return thread.is_wide() ? way::hand_over : way::in_batches;
     }
@@ -122,10 +122,10 @@ private:
     // One message, however many connections it goes to and however long it takes to write to them.
     way choose_for_few(burst& thread, time_point now) noexcept
     {
-        using pace = fan_out_budget::pace_of_message;
-        if (shared_->decided == pace::undecided)
-            shared_->decided = thread.follows_quickly(now) ? pace::in_stream : pace::alone;
-        return shared_->decided == pace::in_stream ? way_in_stream(thread) : way::at_once;
+        using succession = fan_out_budget::succession;
+        if (shared_->decided == succession::undecided)
+            shared_->decided = thread.follows_quickly(now) ? succession::quick : succession::apart;
+        return shared_->decided == succession::quick ? way_of_quick_message(thread) : way::at_once;
     }
 
     // After a pause the first few connections are written to at once. While messages follow each

@@ -10,7 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using way = write_policy::way;
 
-class WritePace : public ::testing::Test {
+class WritePolicy : public ::testing::Test {
 protected:
     /// A message for `to`, `gap` after what happened last.
     way send(write_policy& to, std::chrono::nanoseconds gap)
@@ -26,43 +26,43 @@ protected:
     write_policy::time_point now_{1h};
 };
 
-TEST_F(WritePace, writes_at_once_what_comes_now_and_then)
+TEST_F(WritePolicy, writes_at_once_what_comes_now_and_then)
 {
-    write_policy pace(std::make_shared<fan_out_budget>());
-    EXPECT_FALSE(pace.is_one_of_many());
+    write_policy policy(std::make_shared<fan_out_budget>());
+    EXPECT_FALSE(policy.is_one_of_many());
     for (int i = 0; i < 10; ++i)
-        EXPECT_EQ(send(pace, 4us), way::at_once);
+        EXPECT_EQ(send(policy, 4us), way::at_once);
 }
 
-TEST_F(WritePace, batches_from_the_third_message_in_quick_succession)
+TEST_F(WritePolicy, batches_from_the_third_message_in_quick_succession)
 {
-    write_policy pace(std::make_shared<fan_out_budget>());
-    EXPECT_EQ(send(pace, 1ms), way::at_once);
-    EXPECT_EQ(send(pace, 1us), way::at_once);
-    EXPECT_EQ(send(pace, 1us), way::at_once);
-    EXPECT_EQ(send(pace, 1us), way::in_batches);
-    EXPECT_EQ(send(pace, 1us), way::in_batches);
-    EXPECT_EQ(send(pace, 4us), way::at_once);
+    write_policy policy(std::make_shared<fan_out_budget>());
+    EXPECT_EQ(send(policy, 1ms), way::at_once);
+    EXPECT_EQ(send(policy, 1us), way::at_once);
+    EXPECT_EQ(send(policy, 1us), way::at_once);
+    EXPECT_EQ(send(policy, 1us), way::in_batches);
+    EXPECT_EQ(send(policy, 1us), way::in_batches);
+    EXPECT_EQ(send(policy, 4us), way::at_once);
 }
 
-TEST_F(WritePace, batches_what_one_thread_sends_to_several_connections_in_turn)
+TEST_F(WritePolicy, batches_what_one_thread_sends_to_several_connections_in_turn)
 {
-    write_policy paces[] = {write_policy(std::make_shared<fan_out_budget>()),
-                            write_policy(std::make_shared<fan_out_budget>())};
+    write_policy policies[] = {write_policy(std::make_shared<fan_out_budget>()),
+                               write_policy(std::make_shared<fan_out_budget>())};
     for (int i = 0; i < 3; ++i)
-        EXPECT_EQ(send(paces[i % 2], 1us), way::at_once);
+        EXPECT_EQ(send(policies[i % 2], 1us), way::at_once);
     for (int i = 0; i < 4; ++i)
-        EXPECT_EQ(send(paces[i % 2], 1us), way::in_batches);
+        EXPECT_EQ(send(policies[i % 2], 1us), way::in_batches);
     thread_.end();
-    EXPECT_EQ(send(paces[0], 1us), way::at_once) << "it was no stream, or has ended";
+    EXPECT_EQ(send(policies[0], 1us), way::at_once) << "it was no stream, or has ended";
 }
 
-TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
+TEST_F(WritePolicy, wants_batches_of_messages_that_could_pass_by_the_queue)
 {
     const auto shared = std::make_shared<fan_out_budget>();
-    write_policy pace(shared);
+    write_policy policy(shared);
     const auto follows = [&](std::chrono::nanoseconds gap) {
-        const bool wanted = pace.wants_batches(thread_, now_ += gap);
+        const bool wanted = policy.wants_batches(thread_, now_ += gap);
         if (!wanted)
             thread_.wrote(now_ += 5us);
         return wanted;
@@ -72,7 +72,7 @@ TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
     EXPECT_FALSE(follows(1us));
     EXPECT_FALSE(follows(1us));
     EXPECT_TRUE(follows(1us));
-    EXPECT_EQ(send(pace, 1us), way::in_batches) << "so the queue is told as well";
+    EXPECT_EQ(send(policy, 1us), way::in_batches) << "so the queue is told as well";
     thread_.end();
     EXPECT_FALSE(follows(1us));
     // Of a socket that sends to many only if it has one connection.
@@ -86,27 +86,27 @@ TEST_F(WritePace, wants_batches_of_messages_that_could_pass_by_the_queue)
     }
 }
 
-TEST_F(WritePace, takes_a_dialogue_for_no_stream)
+TEST_F(WritePolicy, takes_a_dialogue_for_no_stream)
 {
-    write_policy pace(std::make_shared<fan_out_budget>());
+    write_policy policy(std::make_shared<fan_out_budget>());
     for (int i = 0; i < 10; ++i) {
-        EXPECT_EQ(send(pace, 1us), way::at_once);
+        EXPECT_EQ(send(policy, 1us), way::at_once);
         thread_.end();
     }
 }
 
-TEST_F(WritePace, counts_from_the_end_of_a_batch)
+TEST_F(WritePolicy, counts_from_the_end_of_a_batch)
 {
-    write_policy pace(std::make_shared<fan_out_budget>());
+    write_policy policy(std::make_shared<fan_out_budget>());
     for (int i = 0; i < 3; ++i)
-        send(pace, 1us);
-    EXPECT_EQ(send(pace, 1us), way::in_batches);
+        send(policy, 1us);
+    EXPECT_EQ(send(policy, 1us), way::in_batches);
     thread_.wrote(now_ += 10us);
-    EXPECT_EQ(send(pace, 1us), way::in_batches);
+    EXPECT_EQ(send(policy, 1us), way::in_batches);
 }
 
 /// A socket that sends each message to a few connections.
-class PublisherToFew : public WritePace {
+class PublisherToFew : public WritePolicy {
 protected:
     PublisherToFew()
     {
@@ -147,9 +147,9 @@ TEST_F(PublisherToFew, batches_messages_not_connections)
 }
 
 /// A socket that sends each message to more connections than a thread writes to.
-class PublisherPace : public WritePace {
+class PublisherToMany : public WritePolicy {
 protected:
-    PublisherPace()
+    PublisherToMany()
     {
         shared_->fans_out = true;
         for (int i = 0; i < 40; ++i)
@@ -171,7 +171,7 @@ protected:
     std::deque<write_policy> connections_;
 };
 
-TEST_F(PublisherPace, leaves_a_stream_to_the_io_threads)
+TEST_F(PublisherToMany, leaves_a_stream_to_the_io_threads)
 {
     constexpr int all_direct = fan_out_budget::direct_writes;
     EXPECT_EQ(publish(1ms), all_direct);
@@ -185,7 +185,7 @@ TEST_F(PublisherPace, leaves_a_stream_to_the_io_threads)
     EXPECT_EQ(publish(1us), 0) << "that was no pause";
 }
 
-TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
+TEST_F(WritePolicy, treats_the_only_one_of_many_like_any_other)
 {
     const auto shared = std::make_shared<fan_out_budget>();
     shared->fans_out = true;
@@ -198,14 +198,14 @@ TEST_F(WritePace, treats_the_only_one_of_many_like_any_other)
     EXPECT_EQ(send(only, 1us), way::in_batches);
 }
 
-TEST_F(WritePace, is_alone_while_there_is_no_other_connection)
+TEST_F(WritePolicy, is_the_only_connection_while_there_is_no_other)
 {
     const auto shared = std::make_shared<fan_out_budget>();
-    const write_policy pace(shared);
+    const write_policy policy(shared);
     shared->connections = 1;
-    EXPECT_TRUE(pace.is_alone());
+    EXPECT_TRUE(policy.is_only_connection());
     shared->connections = 2;
-    EXPECT_FALSE(pace.is_alone());
+    EXPECT_FALSE(policy.is_only_connection());
 }
 
 } // namespace

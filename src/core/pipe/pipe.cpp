@@ -331,7 +331,8 @@ bool pipe_end::peek(frame& part) noexcept
             give_part(part);
         return true;
     }
-    if (pace_ && queue.read_begin() == queue.read_end() && pace_->wants_break(in_->credit.taken()))
+    if (reader_back_off_ && queue.read_begin() == queue.read_end() &&
+        reader_back_off_->wants_break(in_->credit.taken()))
         base::reader_back_off::take_breaks([&] { return queue.load(); });
     while (!queue.load()) {
         if (in_->newest.filled())

@@ -142,7 +142,7 @@ public:
     }
     /// Over inproc only: the reader backs off when it has caught up, as another thread of the
     /// application writes.
-    void pace_reading() { pace_ = std::make_unique<base::reader_back_off>(); }
+    void let_reader_back_off() { reader_back_off_ = std::make_unique<base::reader_back_off>(); }
     /// What is written are plain bytes: messages without frame headers, whose borders nobody needs.
     /// Before the first message.
     void write_plain_bytes() noexcept { out_is_chunks_ = out_is_plain_ = true; }
@@ -505,7 +505,8 @@ private:
 
     std::atomic<peer_info*> peer_{nullptr}; ///< until the socket has taken it
 
-    std::unique_ptr<base::reader_back_off> pace_; ///< if the writer is a thread of the application
+    std::unique_ptr<base::reader_back_off>
+        reader_back_off_; ///< if the writer is a thread of the application
 };
 
 /// A pipe end as pipe_end() makes it, with its reference count at a fixed place relative to the

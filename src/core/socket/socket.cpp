@@ -30,8 +30,8 @@ socket::socket(socket_services& owner, const pattern_row& row,
     link_->mechanisms = context_.mechanisms();
     link_->inproc = &context_.inproc();
     link_->subscriptions = pattern_->subscriptions();
-    link_->pace = std::make_shared<fan_out_budget>();
-    link_->pace->fans_out = pattern_->fans_out();
+    link_->fan_out = std::make_shared<fan_out_budget>();
+    link_->fan_out->fans_out = pattern_->fans_out();
     link_->context_hold = std::move(context_hold);
 }
 

@@ -113,7 +113,7 @@ void socket::adopt(const std::shared_ptr<pipe_end>& pipe)
 void socket::count_connections() noexcept
 {
     const std::size_t count = pipes_.size();
-    link_->pace->connections = count;
+    link_->fan_out->connections = count;
     if (count > 2)
         return;
     pipes_.for_each([&](pipe_end& pipe) { pipe.waits_for_reader = pipe.is_inproc && count == 1; });
@@ -146,16 +146,16 @@ void socket::ignore_arrivals(pipe_end& pipe)
 void socket::begin_message_to_many(std::size_t pipes)
 {
     if (pipes > fan_out_budget::direct_writes)
-        link_->pace->begin_message_to_many(pipes, burst::clock::now());
+        link_->fan_out->begin_message_to_many(pipes, burst::clock::now());
     else
-        link_->pace->begin_message_to_few();
+        link_->fan_out->begin_message_to_few();
 }
 
 void socket::end_message_to_many()
 {
-    if (link_->pace->message == fan_out_budget::extent::many)
-        link_->pace->end_message_to_many(burst::clock::now());
-    link_->pace->message = fan_out_budget::extent::unknown;
+    if (link_->fan_out->message == fan_out_budget::extent::many)
+        link_->fan_out->end_message_to_many(burst::clock::now());
+    link_->fan_out->message = fan_out_budget::extent::unknown;
 }
 
 void socket::drop_pipes()

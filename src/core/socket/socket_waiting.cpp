@@ -201,7 +201,7 @@ bool socket::leave_reading()
 void socket::note_wait_for_room() noexcept
 {
     burst::expect_more_of_this_thread();
-    link_->pace->waited_for_room(burst::clock::now());
+    link_->fan_out->waited_for_room(burst::clock::now());
 }
 
 int socket::wait_to_send(const frame& part, bool dont_wait)
