@@ -432,7 +432,7 @@ pipe_peer::wake_result session::on_readable() noexcept
         return {.handed_over = true};
     case write_policy::way::in_batches:
         if (!options_->conflate && current_writer().begin_ownership())
-            return batch(*thread);
+            return join_burst(*thread);
         thread->wrote(now);
         ask(request::drain);
         return {};
@@ -443,7 +443,7 @@ pipe_peer::wake_result session::on_readable() noexcept
     return result;
 }
 
-pipe_peer::wake_result session::batch(burst& thread) noexcept
+pipe_peer::wake_result session::join_burst(burst& thread) noexcept
 {
     thread.add(shared_from_this(), io_, burst::clock::now());
     return {.deferred = true, .is_looked_after = thread.has_several()};
@@ -517,7 +517,7 @@ void session::leave_rest(writer::outcome outcome) noexcept
         ask(request::drain);
 }
 
-bool session::write_batch() noexcept
+bool session::write_committed() noexcept
 {
     bool goes_on = false;
     current_writer().collect_at_once([&](writer::outcome outcome) {
@@ -527,13 +527,13 @@ bool session::write_batch() noexcept
     return goes_on;
 }
 
-void session::write_last_batch() noexcept
+void session::write_last() noexcept
 {
     current_writer().write_last([this](writer::outcome outcome) { leave_rest(outcome); });
 }
 
 // Both perhaps when the context of this connection is about to go.
-void session::leave_batch() noexcept
+void session::leave_to_io_thread() noexcept
 {
     current_writer().while_attached([this] { ask(request::drain); });
 }
@@ -560,7 +560,7 @@ pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
     if (thread)
         thread->wrote_batch(burst::clock::now());
     if (passed.begins_ownership)
-        batch(*thread);
+        join_burst(*thread);
     if (passed.unfinished)
         ask(request::drain);
     return {passed.bytes, passed.begins_ownership, passed.wake_producer};

@@ -94,10 +94,10 @@ public:
     passed_by write_through(const iovec (&message)[2]) noexcept override;
 
     // batched_connection: any thread
-    bool write_batch() noexcept override;
+    bool write_committed() noexcept override;
     bool end_ownership() noexcept override { return current_writer().end_ownership(); }
-    void write_last_batch() noexcept override;
-    void leave_batch() noexcept override;
+    void write_last() noexcept override;
+    void leave_to_io_thread() noexcept override;
     bool collect_batch() noexcept override;
     std::uint64_t committed_messages() const noexcept override
     {
@@ -184,7 +184,7 @@ private:
     void drain();
     writer::stalls stalls() const noexcept;
     wake_result after_direct(writer::outcome outcome) noexcept;
-    wake_result batch(burst& thread) noexcept;
+    wake_result join_burst(burst& thread) noexcept;
     void leave_rest(writer::outcome outcome) noexcept;
     void collect();
     void handle(writer::outcome outcome);

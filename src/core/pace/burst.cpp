@@ -160,7 +160,7 @@ void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_
     } catch (const std::bad_alloc&) {
         if (connection->end_ownership()) {
             base::heavy_fence();
-            connection->leave_batch();
+            connection->leave_to_io_thread();
         }
         return;
     }
@@ -206,7 +206,7 @@ void burst::wrote_batch(time_point now) noexcept
 void burst::write_all() noexcept
 {
     const std::lock_guard lock(mutex_);
-    erase_if([](auto& each) { return !each.write_batch(); });
+    erase_if([](auto& each) { return !each.write_committed(); });
     const time_point now = clock::now();
     wrote(now);
     looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
@@ -250,7 +250,7 @@ void burst::end() noexcept
     is_wide_ = false;
     if (end_ownerships())
         for (const entry& each : entries_)
-            each.connection->write_last_batch();
+            each.connection->write_last();
     clear();
 }
 
@@ -259,7 +259,7 @@ void burst::hand_over() noexcept
 {
     if (end_ownerships())
         for (const entry& each : entries_)
-            each.connection->leave_batch();
+            each.connection->leave_to_io_thread();
     clear();
 }
 

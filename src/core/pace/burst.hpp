@@ -20,14 +20,14 @@ class batched_connection {
 public:
     virtual ~batched_connection() = default;
     /// Writes what has been committed; the ownership lasts. False if it is over.
-    virtual bool write_batch() noexcept = 0;
-    /// Ends the ownership; false if it was over. A heavy fence and write_last_batch() or
-    /// leave_batch() have to follow: the sending thread may commit until it has seen this.
+    virtual bool write_committed() noexcept = 0;
+    /// Ends the ownership; false if it was over. A heavy fence and write_last() or
+    /// leave_to_io_thread() have to follow: the sending thread may commit until it has seen this.
     virtual bool end_ownership() noexcept = 0;
     /// Writes what was committed before the end of the ownership.
-    virtual void write_last_batch() noexcept = 0;
+    virtual void write_last() noexcept = 0;
     /// Has the I/O thread of the connection do that.
-    virtual void leave_batch() noexcept = 0;
+    virtual void leave_to_io_thread() noexcept = 0;
     /// Has the I/O thread write what is there, unless somebody is just writing, and end the
     /// ownership if that is little. False if it is over. Does not wait.
     virtual bool collect_batch() noexcept = 0;

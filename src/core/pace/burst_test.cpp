@@ -21,14 +21,14 @@ using namespace std::chrono_literals;
 /// A connection for which a thread owns the writing until it is told otherwise.
 class fake_connection final : public batched_connection {
 public:
-    bool write_batch() noexcept override
+    bool write_committed() noexcept override
     {
         ++writes;
         return owner && !has_nothing;
     }
     bool end_ownership() noexcept override { return owner.exchange(false); }
-    void write_last_batch() noexcept override { ++last_writes; }
-    void leave_batch() noexcept override { ++handed_over; }
+    void write_last() noexcept override { ++last_writes; }
+    void leave_to_io_thread() noexcept override { ++handed_over; }
     std::uint64_t committed_messages() const noexcept override { return committed; }
     bool collect_batch() noexcept override
     {

@@ -79,7 +79,7 @@ public:
     }
     /// Is everything taken that was committed so far?
     bool all_taken() const noexcept;
-    /// May the sending thread collect what follows quickly?
+    /// May the sending thread batch what follows quickly?
     bool batches() const noexcept { return !wire_ || wire_->batches; }
     /// There is nothing left: falls asleep; false if there is something by now.
     bool sleep() noexcept;
