@@ -127,23 +127,23 @@ TEST_F(Batching, goes_with_a_large_message_in_one_write)
 TEST_F(Batching, is_written_when_its_thread_is_going_to_wait_elsewhere)
 {
     using status = writer::status;
-    const auto collect = [this] {
+    const auto write_committed = [this] {
         status found{};
-        writer_.collect_at_once([&](const auto& outcome) { found = outcome.state; });
+        writer_.write_committed([&](const auto& outcome) { found = outcome.state; });
         return found;
     };
     begin_ownership();
     send(100);
-    EXPECT_EQ(status::written, collect());
+    EXPECT_EQ(status::written, write_committed());
     EXPECT_EQ(sizes{2 * begun_bytes_}, stream_.writes);
     send(100);
-    EXPECT_EQ(status::written, collect()) << "the ownership goes on";
+    EXPECT_EQ(status::written, write_committed()) << "the ownership goes on";
     EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_}), stream_.writes);
-    EXPECT_EQ(status::idle, collect());
-    EXPECT_EQ(status::idle, collect());
+    EXPECT_EQ(status::idle, write_committed());
+    EXPECT_EQ(status::idle, write_committed());
     send(100); // is told that the ownership is over, and begins another
     send(100);
-    EXPECT_EQ(status::written, collect());
+    EXPECT_EQ(status::written, write_committed());
     EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_, 2 * begun_bytes_}), stream_.writes);
 }
 
@@ -189,9 +189,9 @@ TEST_F(PacketBatching, leaves_nothing_where_messages_do_not_follow_each_other)
 TEST_F(PacketBatching, leaves_what_is_left_to_the_io_thread_if_nothing_follows)
 {
     send(body_bytes);
-    EXPECT_EQ(writer::status::written, writer_.collect().state);
+    EXPECT_EQ(writer::status::written, writer_.write_for_owner().state);
     expect_writes({2 * packet_bytes, 100});
-    EXPECT_EQ(writer::status::idle, writer_.collect().state) << "the ownership is over";
+    EXPECT_EQ(writer::status::idle, writer_.write_for_owner().state) << "the ownership is over";
     send(body_bytes);
     expect_writes({2 * packet_bytes, 100, 2 * packet_bytes});
 }

@@ -108,8 +108,8 @@ void session::do_request(unsigned number)
         return begin();
     case request::stop_reconnecting:
         return stop_reconnecting();
-    case request::collect:
-        return collect();
+    case request::write_for_owner:
+        return write_for_owner();
     case request::grant_lease:
         return grant_lease();
     case request::watch_reading:
@@ -520,7 +520,7 @@ void session::leave_rest(writer::outcome outcome) noexcept
 bool session::write_committed() noexcept
 {
     bool goes_on = false;
-    current_writer().collect_at_once([&](writer::outcome outcome) {
+    current_writer().write_committed([&](writer::outcome outcome) {
         goes_on = outcome.state == writer::status::written;
         leave_rest(outcome);
     });
@@ -538,16 +538,16 @@ void session::leave_to_io_thread() noexcept
     current_writer().while_attached([this] { ask(request::drain); });
 }
 
-bool session::collect_batch() noexcept
+bool session::request_write_for_owner() noexcept
 {
-    return current_writer().unless_at_work([this] { ask(request::collect); });
+    return current_writer().unless_at_work([this] { ask(request::write_for_owner); });
 }
 
 // What the owner of the writing has left.
-void session::collect()
+void session::write_for_owner()
 {
     if (has_traffic())
-        handle(out_->collect());
+        handle(out_->write_for_owner());
 }
 
 pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept

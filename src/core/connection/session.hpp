@@ -98,7 +98,7 @@ public:
     bool end_ownership() noexcept override { return current_writer().end_ownership(); }
     void write_last() noexcept override;
     void leave_to_io_thread() noexcept override;
-    bool collect_batch() noexcept override;
+    bool request_write_for_owner() noexcept override;
     std::uint64_t committed_messages() const noexcept override
     {
         return current_writer().committed_messages();
@@ -129,7 +129,7 @@ private:
     enum class request : unsigned {
         begin,
         stop_reconnecting,
-        collect,
+        write_for_owner,
         grant_lease,
         watch_reading,
         read,
@@ -186,7 +186,7 @@ private:
     wake_result after_direct(writer::outcome outcome) noexcept;
     wake_result join_burst(burst& thread) noexcept;
     void leave_rest(writer::outcome outcome) noexcept;
-    void collect();
+    void write_for_owner();
     void handle(writer::outcome outcome);
     void read();
     void read_rest();

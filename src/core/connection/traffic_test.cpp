@@ -88,7 +88,7 @@ public:
     wake_result on_readable() noexcept override
     {
         if (random_() % 2 == 0 && out_.begin_ownership()) {
-            collects_ = true;
+            has_owner_ = true;
             return {.deferred = true};
         }
         if (random_() % 4 == 0) {
@@ -117,7 +117,7 @@ public:
         if (random_() % 4 == 0)
             return {};
         const auto passed = out_.write_through(message, writer::stalls::wait, random_() % 2 == 0);
-        collects_ |= passed.begins_ownership;
+        has_owner_ |= passed.begins_ownership;
         told_ |= passed.unfinished;
         return {passed.bytes, passed.begins_ownership, passed.wake_producer};
     }
@@ -127,7 +127,7 @@ public:
     /// The I/O thread has a new connection.
     void attach(memory_stream& to, wire_kind kind = wire_kind::zmtp3)
     {
-        told_ = waits_ = collects_ = false;
+        told_ = waits_ = has_owner_ = false;
         out_.attach(to, {}, test::make_wire(kind), {}, to.facts.packet_bytes);
         handle(out_.drain());
     }
@@ -140,9 +140,9 @@ public:
         } else if (waits_ && takes_more && random_() % 2 == 0) {
             waits_ = false;
             handle(out_.drain());
-        } else if (collects_ && random_() % 8 == 0) {
+        } else if (has_owner_ && random_() % 8 == 0) {
             // The sending thread has ended its burst, or has handed it over.
-            collects_ = false;
+            has_owner_ = false;
             if (!out_.end_ownership())
                 return told_ || waits_;
             base::heavy_fence();
@@ -150,12 +150,12 @@ public:
                 handle(out_.drain());
             else
                 out_.write_last([this](const auto& outcome) { handle(outcome); });
-        } else if (collects_) {
-            const auto outcome = out_.collect();
-            collects_ = outcome.state == writer::status::written;
+        } else if (has_owner_) {
+            const auto outcome = out_.write_for_owner();
+            has_owner_ = outcome.state == writer::status::written;
             handle(outcome);
         }
-        return told_ || waits_ || collects_;
+        return told_ || waits_ || has_owner_;
     }
 
 private:
@@ -169,7 +169,7 @@ private:
     std::mt19937& random_;
     bool told_ = false;
     bool waits_ = false;
-    bool collects_ = false;
+    bool has_owner_ = false;
 };
 
 /// When a connection breaks that has taken the beginning of a message past the queue.

@@ -253,26 +253,26 @@ writer::outcome writer::drain_from_io_thread()
     return result;
 }
 
-writer::outcome writer::collect()
+writer::outcome writer::write_for_owner()
 {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return {status::written, false}; // the sending thread is at it
-    return collect_locked(fewest_messages_as_owner);
+    return write_committed_locked(fewest_messages_as_owner);
 }
 
-void writer::collect_at_once(const std::function<void(outcome)>& then)
+void writer::write_committed(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
-    then(collect_locked(1));
+    then(write_committed_locked(1));
 }
 
-writer::outcome writer::collect_locked(std::uint64_t fewest_messages)
+writer::outcome writer::write_committed_locked(std::uint64_t fewest_messages)
 {
     if (blocked_ || !owns_writing_)
         return {status::idle, false};
     const std::uint64_t committed = from_.credit.sent() + bytes_written_ / small_message_bytes;
-    if (committed - std::exchange(collected_, committed) < fewest_messages)
+    if (committed - std::exchange(committed_before_, committed) < fewest_messages)
         end_ownership_locked();
     return drain_from_io_thread();
 }

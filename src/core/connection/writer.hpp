@@ -82,25 +82,25 @@ public:
     /// queued. Writes that by itself, so that the message need not queue up behind it.
     outcome relieve(stalls how);
     /// Sending thread. Becomes the owner of the writing: it writes what it commits from now on,
-    /// with commit_as_owner(); false if that is not possible now. While it lasts, collect() has to
-    /// be called again and again.
+    /// with commit_as_owner(); false if that is not possible now. While it lasts, write_for_owner()
+    /// has to be called again and again.
     bool begin_ownership();
     /// Sending thread. Writes what it has left, and ends its ownership if it has it.
     outcome drain_and_end_ownership(stalls how = stalls::wait);
     /// I/O thread. Writes what the sending thread has left, unless that is writing itself; `idle`
     /// if it has hardly sent anything since the last time, so that its next commit is announced
     /// again.
-    outcome collect();
+    outcome write_for_owner();
     /// Any thread, for what it has committed itself: the same, waiting for whoever is writing;
     /// `idle` only if it has sent nothing. Calls `then` before detach() can go on, so that the
     /// connection's I/O context is still there.
-    void collect_at_once(const std::function<void(outcome)>& then);
+    void write_committed(const std::function<void(outcome)>& then);
     /// Any thread. Ends the ownership of the sending thread; false if it was over. Before
     /// write_last() or drain() the caller has to call base::heavy_fence(), for any number of
     /// connections at once: what the sending thread has committed is visible after that.
     bool end_ownership();
     /// Any thread. Writes what was committed before the end of the ownership. Calls `then` as
-    /// collect_at_once() does.
+    /// write_committed() does.
     void write_last(const std::function<void(outcome)>& then);
     /// Any thread. Calls `then` if there is a connection, before detach() can go on.
     void while_attached(const std::function<void()>& then);
@@ -145,7 +145,7 @@ private:
     template <class Attempt>
     bool press_on(stalls how, Attempt attempt) noexcept;
     status flush() noexcept;
-    outcome collect_locked(std::uint64_t fewest_messages);
+    outcome write_committed_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
     void end_ownership_locked();
     std::size_t rest_for_next(std::size_t before, const iovec (&message)[2]) noexcept;
@@ -163,8 +163,8 @@ private:
     bool full_ = false;         ///< the connection has not taken all it was offered last
     bool holds_ = false;        ///< the stream holds some of what it has taken: it is to be flushed
     bool owns_writing_ = false; ///< the sending thread writes what it commits
-    std::size_t packet_bytes_ = 0; ///< of the connection, see transport::stream_info
-    std::uint64_t collected_ = 0;  ///< what was committed by the last collect()
+    std::size_t packet_bytes_ = 0;       ///< of the connection, see transport::stream_info
+    std::uint64_t committed_before_ = 0; ///< at the last write_for_owner() or write_committed()
 };
 
 } // namespace zlink::core

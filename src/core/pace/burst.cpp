@@ -88,7 +88,7 @@ private:
         const auto& entries = whose_->entries_;
         // A stream to one connection is a little faster if the I/O thread writes some of it.
         if (entries.size() == 1 || clock::now() - whose_->looked_at() >= bound)
-            whose_->erase_if([](auto& each) { return !each.collect_batch(); });
+            whose_->erase_if([](auto& each) { return !each.request_write_for_owner(); });
         idle_looks_ = entries.empty() ? idle_looks_ + 1 : 0;
         if (idle_looks_ < idle_looks_until_end)
             return true;

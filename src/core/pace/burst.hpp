@@ -30,7 +30,7 @@ public:
     virtual void leave_to_io_thread() noexcept = 0;
     /// Has the I/O thread write what is there, unless somebody is just writing, and end the
     /// ownership if that is little. False if it is over. Does not wait.
-    virtual bool collect_batch() noexcept = 0;
+    virtual bool request_write_for_owner() noexcept = 0;
     /// How many messages have been committed so far.
     virtual std::uint64_t committed_messages() const noexcept = 0;
 };

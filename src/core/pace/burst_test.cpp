@@ -30,12 +30,12 @@ public:
     void write_last() noexcept override { ++last_writes; }
     void leave_to_io_thread() noexcept override { ++handed_over; }
     std::uint64_t committed_messages() const noexcept override { return committed; }
-    bool collect_batch() noexcept override
+    bool request_write_for_owner() noexcept override
     {
         if (!owner)
             return false;
-        ++collected;
-        collected.notify_all();
+        ++requests;
+        requests.notify_all();
         return true;
     }
 
@@ -45,7 +45,7 @@ public:
     std::atomic<int> writes{0};
     std::atomic<int> last_writes{0};
     std::atomic<int> handed_over{0};
-    std::atomic<int> collected{0};
+    std::atomic<int> requests{0};
 };
 
 class Burst : public ::testing::Test {
@@ -225,11 +225,11 @@ TEST_F(Burst, is_looked_after_while_its_thread_stays_away)
     std::thread io_thread([this] { io_.run(); });
     const auto one = add();
     for (int seen = 0; seen < 3; ++seen)
-        one->collected.wait(seen);
+        one->requests.wait(seen);
     one->owner = false;
     const auto other = add();
     for (int seen = 0; seen < 3; ++seen)
-        other->collected.wait(seen);
+        other->requests.wait(seen);
     EXPECT_EQ(0, one->last_writes + other->last_writes);
     thread_->end();
     EXPECT_EQ(1, other->last_writes);
@@ -245,7 +245,7 @@ TEST_F(Burst, ends_its_guard_when_nothing_is_left_to_it)
     const auto one = add();
     io_.restart();
     std::thread io_thread([this] { io_.run(); });
-    one->collected.wait(0); // by another guard
+    one->requests.wait(0); // by another guard
     thread_->end();
     io_thread.join();
 }
