@@ -173,7 +173,7 @@ template <class Body>
 template <class Body>
 int with_usable_socket(void* handle, Body body) noexcept
 {
-    return with_socket(handle, [&](core::socket& s) { return s.interrupted() ? ETERM : body(s); });
+    return with_socket(handle, [&](core::socket& s) { return s.is_shut_down() ? ETERM : body(s); });
 }
 
 /// The socket of a handle, for a call that waits for several; null if there is none. `kept` gets

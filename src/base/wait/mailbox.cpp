@@ -61,11 +61,11 @@ void mailbox::notify(mail* replaced) noexcept
         sleeper_.load(std::memory_order_relaxed)->signal(); // last use of the sleeper
 }
 
-void mailbox::interrupt() noexcept
+void mailbox::shut_down() noexcept
 {
-    if (interrupted_.exchange(true, std::memory_order_acq_rel))
+    if (shut_down_.exchange(true, std::memory_order_acq_rel))
         return;
-    post(interrupt_mark_, 1, none_);
+    post(shut_down_mark_, 1, none_);
 }
 
 mail* mailbox::take_all() noexcept
@@ -85,7 +85,7 @@ mail* mailbox::in_order(mail* newest) noexcept
     mail* ordered = nullptr;
     while (newest) {
         mail* next = newest->next_;
-        if (newest == &interrupt_mark_) {
+        if (newest == &shut_down_mark_) {
             newest->events_.store(0, std::memory_order_relaxed);
         } else {
             newest->next_ = ordered;
@@ -98,7 +98,7 @@ mail* mailbox::in_order(mail* newest) noexcept
 
 bool mailbox::prepare_sleep(wakeup& sleeper) noexcept
 {
-    if (interrupted())
+    if (is_shut_down())
         return false;
     sleeper_.store(&sleeper, std::memory_order_relaxed);
     mail* seen = nullptr;

@@ -31,7 +31,7 @@ private:
 /// News for one receiving thread from any number of threads, with its wake-up. A post to a receiver
 /// that is neither asleep nor watched through a file descriptor costs no system call.
 ///
-/// Thread safety: post() and interrupt() in any thread, all else in the receiving thread.
+/// Thread safety: post() and shut_down() in any thread, all else in the receiving thread.
 /// Lifetime: posts to a closed mailbox are dropped, so holders of a shared_ptr may post at any
 /// time.
 class mailbox {
@@ -45,8 +45,8 @@ public:
     /// mailbox is closed.
     bool post(mail& item, std::uint32_t events, const std::shared_ptr<void>& owner) noexcept;
     /// Wakes the receiver for good: no sleep from now on. Used when a context is terminated.
-    void interrupt() noexcept;
-    bool interrupted() const noexcept { return interrupted_.load(std::memory_order_relaxed); }
+    void shut_down() noexcept;
+    bool is_shut_down() const noexcept { return shut_down_.load(std::memory_order_relaxed); }
 
     /// Is there anything to be collected? Cheap.
     bool has_mail() const noexcept { return head_.load(std::memory_order_relaxed) != nullptr; }
@@ -107,10 +107,10 @@ private:
     std::atomic<mail*> head_{nullptr};
     std::atomic<wakeup*> sleeper_{nullptr};
     std::atomic<int> descriptor_{-1};
-    std::atomic<bool> interrupted_{false};
+    std::atomic<bool> shut_down_{false};
     mail asleep_mark_;
     mail closed_mark_;
-    mail interrupt_mark_;
+    mail shut_down_mark_;
     std::shared_ptr<void> none_;
 };
 

@@ -136,7 +136,7 @@ void context::shutdown()
     std::lock_guard lock(mutex_);
     shut_down_ = true;
     for (const auto& open : sockets_)
-        open->interrupt();
+        open->shut_down();
 }
 
 int context::terminate()

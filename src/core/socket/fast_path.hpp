@@ -48,7 +48,7 @@ public:
 private:
     bool put_by_pattern(const std::byte* data, std::size_t size, bool more) noexcept
     {
-        if (box_.interrupted() || !rules_.put(data, size, more))
+        if (box_.is_shut_down() || !rules_.put(data, size, more))
             return false;
         if (more) {
             if (!only_.addressed)
@@ -95,7 +95,7 @@ private:
     }
     taken_part take_by_pattern(std::size_t most) noexcept
     {
-        if (box_.interrupted())
+        if (box_.is_shut_down())
             return {};
         const bool is_id = rules_.progress().addressed && !rules_.progress().id_given;
         const taken_part part = rules_.take(most);

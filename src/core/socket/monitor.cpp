@@ -154,7 +154,7 @@ private:
 
 int start_monitor(socket& watched, const monitor_settings& settings)
 {
-    if (watched.interrupted())
+    if (watched.is_shut_down())
         return ETERM;
     endpoint_text endpoint;
     if (const int error = parse_endpoint(settings.endpoint, endpoint))
@@ -185,7 +185,7 @@ int start_monitor(socket& watched, const monitor_settings& settings)
 
 int stop_monitor(socket& watched)
 {
-    if (watched.interrupted())
+    if (watched.is_shut_down())
         return ETERM;
     watched.events_of_connections().stop();
     return 0;

@@ -79,7 +79,7 @@ bool socket::defer_close(const std::shared_ptr<void>& owner) noexcept
     case deferred_close::closer::requester:
         return false;
     case deferred_close::closer::waiting_thread:
-        interrupt();
+        shut_down();
         break;
     case deferred_close::closer::claimant:
         break;

@@ -51,9 +51,9 @@ private:
 /// socket_endpoints.cpp, socket_datagrams.cpp, socket_options.cpp, and socket.cpp (how it begins
 /// and ends).
 ///
-/// Thread safety: one thread at a time (with a full fence in between), except interrupt() and
+/// Thread safety: one thread at a time (with a full fence in between), except shut_down() and
 /// defer_close(). Sockets of thread-safe types are used in turns of their gate, except
-/// interrupt(), gate() and poll_events().
+/// shut_down(), gate() and poll_events().
 /// Errors: functions return 0 or an errno value (ETERM once the context is being terminated).
 class socket final : public pattern_host {
 public:
@@ -64,7 +64,7 @@ public:
 
     int send(const frame& part, bool dont_wait)
     {
-        if (box_->interrupted()) [[unlikely]]
+        if (box_->is_shut_down()) [[unlikely]]
             return term_error();
         if (box_->has_mail()) [[unlikely]]
             process_mail();
@@ -94,7 +94,7 @@ public:
     /// caller may only copy_out() it.
     int receive_on_loan(frame& part, bool dont_wait)
     {
-        if (box_->interrupted()) [[unlikely]]
+        if (box_->is_shut_down()) [[unlikely]]
             return term_error();
         if (box_->has_mail()) [[unlikely]]
             process_mail();
@@ -229,10 +229,10 @@ public:
     }
 
     /// Any thread: the context is being terminated.
-    void interrupt() noexcept { box_->interrupt(); }
+    void shut_down() noexcept { box_->shut_down(); }
     /// Is the context being terminated (calls answer ETERM), or was the socket closed while a
     /// thread waited for it (ENOTSOCK, see close_requested())?
-    bool interrupted() const noexcept { return box_->interrupted(); }
+    bool is_shut_down() const noexcept { return box_->is_shut_down(); }
     /// Ends everything; queued messages linger in the background. The object is of no use then.
     void close();
 

@@ -160,7 +160,7 @@ int socket::connect(std::string_view text)
 
 int socket::connect_peer(std::string_view text, std::uint32_t& routing_id)
 {
-    if (box_->interrupted())
+    if (box_->is_shut_down())
         return ETERM;
     if (!pattern_->names_peers())
         return ENOTSUP;

@@ -70,7 +70,7 @@ int socket::set_option(int id, const void* value, std::size_t bytes)
 
 int socket::get_option(int id, void* value, std::size_t* bytes)
 {
-    if (box_->interrupted())
+    if (box_->is_shut_down())
         return ETERM;
     if (!value || !bytes)
         return EINVAL;

@@ -15,7 +15,7 @@ namespace zlink::core {
 // Of a call that does not send, receive or poll: 0 after a look at the mail, or ETERM.
 int socket::begin_call()
 {
-    if (box_->interrupted())
+    if (box_->is_shut_down())
         return ETERM;
     process_mail();
     return 0;

@@ -18,7 +18,7 @@ int socket::events(int& out)
 
 int socket::ready_for(int wanted, int& out)
 {
-    if (box_->interrupted())
+    if (box_->is_shut_down())
         return term_error();
     out = ((wanted & ZMQ_POLLIN) && pattern_->can_receive() ? ZMQ_POLLIN : 0) |
           ((wanted & ZMQ_POLLOUT) && pattern_->can_send() ? ZMQ_POLLOUT : 0);

@@ -24,7 +24,7 @@ constexpr std::size_t most_flushed = 64;
 
 } // namespace
 
-// Of a socket that is interrupted.
+// Of a socket that is shut down.
 int socket::term_error() const noexcept
 {
     return close_requested() ? ENOTSOCK : ETERM;
@@ -67,7 +67,7 @@ int socket::sleep_until(Operation operation, base::deadline until, bool for_inpu
 {
     std::optional<base::held_signals> held;
     for (;;) {
-        if (box_->interrupted())
+        if (box_->is_shut_down())
             return term_error();
         if (held && held->waiting())
             return EINTR;
@@ -226,7 +226,7 @@ int socket::wait_to_send(const frame& part, bool dont_wait)
 
 int socket::send_to_group(std::string_view group, const frame& part, bool dont_wait)
 {
-    if (box_->interrupted())
+    if (box_->is_shut_down())
         return ETERM;
     if (box_->has_mail())
         process_mail();
