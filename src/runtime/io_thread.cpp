@@ -14,8 +14,8 @@ namespace zlink::runtime {
 
 namespace {
 
-// Fairness limit: requests in one turn of the I/O thread.
-constexpr int residents_per_turn = 64;
+// Fairness limit: requests in one call.
+constexpr int residents_per_call = 64;
 
 // What the system refuses is left as it is: these are wishes.
 void pin(const thread_settings& settings)
@@ -143,7 +143,7 @@ resident* io_thread::next_asked() noexcept
 void io_thread::serve()
 {
     called_.exchange(false, std::memory_order_acq_rel); // Asio has given the room back
-    for (int served = 0; served < residents_per_turn && (served == 0 || taken_); ++served) {
+    for (int served = 0; served < residents_per_call && (served == 0 || taken_); ++served) {
         resident* const next = next_asked();
         if (!next)
             return;

@@ -66,7 +66,7 @@ public:
 
     bool takes_more() const noexcept { return written.size() < most_inside; }
     /// Calls who waits; false if nobody does.
-    bool turn(const transport::error_code& failure = {})
+    bool call_waiting(const transport::error_code& failure = {})
     {
         const wait_handler write = std::exchange(writer, nullptr);
         if (write)

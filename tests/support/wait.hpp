@@ -18,11 +18,11 @@ inline constexpr std::chrono::milliseconds quiet_window{60};
 bool wait_until(const std::function<bool()>& predicate,
                 std::chrono::milliseconds deadline = patience);
 
-/// Takes some ns for each turn, so that other threads come first. Does not give the processor away:
-/// on a busy machine that takes milliseconds each time.
-inline void dawdle(unsigned turns)
+/// Takes some ns for each round, so that other threads come first. Does not give the processor
+/// away: on a busy machine that takes milliseconds each time.
+inline void dawdle(unsigned rounds)
 {
-    for (volatile unsigned left = turns; left != 0;)
+    for (volatile unsigned left = rounds; left != 0;)
         left = left - 1;
 }
 

@@ -46,11 +46,12 @@ static_assert(class_bytes(class_of(65536 + 1)) >= 65536 + 1);
 static_assert(class_bytes(class_of(16384)) == 16384);
 
 // A block that comes back is still in the caches and mapped; a new one is neither. When a lot is on
-// its way already, it is worth waiting this many turns for a block that is about to come back. If
+// its way already, it is worth yielding this many times for a block that is about to come back. If
 // none does, the application may keep them all, and the next ones are asked for without a wait.
 constexpr std::size_t plenty_bytes = 2 * 1024 * 1024;
-constexpr int turns_to_wait = 16;
-constexpr std::chrono::microseconds longest_wait{200}; // turns take long where others want them
+constexpr int most_yields = 16;
+constexpr std::chrono::microseconds longest_wait{
+    200}; // a yield takes long where others want the processor
 constexpr unsigned most_without_wait = 1024;
 
 class block_pool {
@@ -72,8 +73,8 @@ public:
             return nullptr;
         }
         const auto until = std::chrono::steady_clock::now() + longest_wait;
-        for (int turn = 0; turn < turns_to_wait; ++turn) {
-            if (turn != 0 && std::chrono::steady_clock::now() > until)
+        for (int yields = 0; yields < most_yields; ++yields) {
+            if (yields != 0 && std::chrono::steady_clock::now() > until)
                 break;
             std::this_thread::yield(); // to the thread that has the blocks
             if (kept_.load(std::memory_order_relaxed) == 0)

@@ -15,8 +15,8 @@ namespace {
 
 // So much is copied between two looks at what the reader does.
 constexpr std::size_t piece_bytes = 16 * 1024;
-// A copy of some hundred KiB takes less time than so many turns.
-constexpr int turns_before_sleep = 200;
+// A copy of some hundred KiB takes less time than so many yields.
+constexpr int yields_before_sleep = 200;
 
 } // namespace
 
@@ -81,7 +81,7 @@ void loan::await_copy() noexcept
 
 void loan::wait_while(state current) noexcept
 {
-    for (int turn = 0; turn < turns_before_sleep; ++turn) {
+    for (int yields = 0; yields < yields_before_sleep; ++yields) {
         if (state_.load(std::memory_order_acquire) != current)
             return;
         std::this_thread::yield(); // to the other, if it shares the processor

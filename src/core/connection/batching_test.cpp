@@ -226,7 +226,7 @@ TEST_F(PacketBatching, goes_on_when_a_connection_took_less)
     put_and_fill(0);
     put_and_fill(3 * whole - 30'000 - 10); // within what is left of the second
     stream_.room = SIZE_MAX;
-    for (int turn = 0; !writer_.drained() && turn < 10; ++turn)
+    for (int call = 0; !writer_.drained() && call < 10; ++call)
         writer_.drain();
     EXPECT_EQ(4 * whole, written());
     EXPECT_EQ(4U, channels_->a_to_b.credit.taken());

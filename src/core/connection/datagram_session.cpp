@@ -12,8 +12,8 @@ namespace group_datagram = engine::group_datagram;
 namespace zmtp3 = engine::zmtp3;
 
 constexpr std::size_t largest_datagram_bytes = 64 * 1024;
-// Fairness limit: datagrams in one turn of the I/O thread.
-constexpr int datagrams_per_turn = 64;
+// Fairness limit: datagrams in one call.
+constexpr int datagrams_per_call = 64;
 
 iovec piece_of(const void* data, std::size_t bytes)
 {
@@ -98,10 +98,10 @@ void datagram_session::on_writable() noexcept
 
 // --- sending -----------------------------------------------------------------------------------
 
-// At the end all goes out in one turn: see settle().
+// At the end all goes out in one call: see settle().
 void datagram_session::send()
 {
-    for (int turns = 0; closing_ || turns < datagrams_per_turn; ++turns) {
+    for (int datagrams = 0; closing_ || datagrams < datagrams_per_call; ++datagrams) {
         if (finished_ || waiting_to_write_)
             return;
         if (!send_next()) {
@@ -164,7 +164,7 @@ void datagram_session::receive()
         return;
     if (buffer_.empty())
         buffer_.resize(largest_datagram_bytes);
-    for (int turns = 0; turns < datagrams_per_turn; ++turns) {
+    for (int datagrams = 0; datagrams < datagrams_per_call; ++datagrams) {
         if (finished_ || closing_ || waiting_to_read_ || !end_->can_write())
             return; // on_writable() goes on
         transport::datagram got;

@@ -16,8 +16,8 @@ namespace {
 // No descriptors or memory left for another connection: the next try.
 constexpr std::chrono::milliseconds pause_after_failure{50};
 
-// Fairness limit: connections accepted in one turn of the I/O thread.
-constexpr int accepts_per_turn = 64;
+// Fairness limit: connections accepted in one call.
+constexpr int accepts_per_call = 64;
 
 // With fewer sessions than this those that have ended need not be looked for.
 constexpr std::size_t fewest_sessions = 16;
@@ -75,12 +75,12 @@ void listener::wait()
     }
 }
 
-// What is taken into traffic in a turn is little beside what may be calling at once: the kernel's
+// What is taken into traffic in a call is little beside what may be calling at once: the kernel's
 // queue is emptied first, so that none of those has to call again a second later.
 void listener::accept()
 {
     acceptor_->collect();
-    for (int accepted = 0; accepted < accepts_per_turn; ++accepted) {
+    for (int accepted = 0; accepted < accepts_per_call; ++accepted) {
         runtime::io_thread* target = pool_.choose(options_->affinity);
         if (!target)
             target = &thread_;

@@ -59,8 +59,8 @@ inline std::string connect(opening_side& one, opening_side& other)
         sent += one.stream.written;
         other.stream.input += std::exchange(one.stream.written, {});
         one.stream.input += std::exchange(other.stream.written, {});
-        busy = one.stream.turn();
-        busy |= other.stream.turn();
+        busy = one.stream.call_waiting();
+        busy |= other.stream.call_waiting();
         busy |= !one.stream.written.empty() || !other.stream.written.empty();
     }
     return sent;

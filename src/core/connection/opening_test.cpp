@@ -59,7 +59,7 @@ TEST_F(Opening, leaves_what_belongs_to_the_traffic)
     other_pull.stream.portion = sent.size();
     other_pull.stream.input = sent;
     other_pull.start();
-    while (other_pull.stream.turn()) {
+    while (other_pull.stream.call_waiting()) {
     }
     ASSERT_EQ(other_pull.ends, 1);
     EXPECT_EQ(other_pull.ending.kind, kind::succeeded);
@@ -83,7 +83,7 @@ TEST_F(Opening, is_broken_by_the_end_of_the_connection)
     side only(io_, types::pair);
     only.stream.ended = true;
     only.start();
-    only.stream.turn();
+    only.stream.call_waiting();
     EXPECT_EQ(only.ends, 1);
     EXPECT_EQ(only.ending.kind, kind::broken);
     EXPECT_EQ(only.ending.error, EPIPE);
@@ -93,7 +93,7 @@ TEST_F(Opening, is_broken_by_an_error_of_waiting)
 {
     side only(io_, types::pair);
     only.start();
-    only.stream.turn({ECONNRESET, boost::system::generic_category()});
+    only.stream.call_waiting({ECONNRESET, boost::system::generic_category()});
     EXPECT_EQ(only.ends, 1);
     EXPECT_EQ(only.ending.kind, kind::broken);
     EXPECT_EQ(only.ending.error, ECONNRESET);
@@ -123,7 +123,7 @@ TEST_F(Opening, tells_nothing_once_it_is_stopped)
     side only(io_, types::pair);
     only.start(1);
     only.opens->stop();
-    only.stream.turn({ECANCELED, boost::system::generic_category()});
+    only.stream.call_waiting({ECANCELED, boost::system::generic_category()});
     io_.run();
     EXPECT_EQ(only.ends, 0);
 }
@@ -257,7 +257,7 @@ TEST_F(Opening, hands_on_what_came_behind_an_upgrade)
     side one(io_, -1, words({{"", "x"}}));
     one.stream.input = "xrest";
     one.start();
-    one.stream.turn();
+    one.stream.call_waiting();
     EXPECT_EQ(one.ending.kind, kind::succeeded);
     EXPECT_EQ(one.rest, "rest");
 }
@@ -269,11 +269,11 @@ TEST_F(Opening, reaches_the_peer_by_an_upgrade)
     EXPECT_EQ(only.reached, 0);
     EXPECT_TRUE(only.opens->is_reaching());
     only.stream.input = "o";
-    while (only.stream.turn()) {
+    while (only.stream.call_waiting()) {
     }
     EXPECT_EQ(only.reached, 0);
     only.stream.input = "k";
-    while (only.stream.turn()) {
+    while (only.stream.call_waiting()) {
     }
     EXPECT_EQ(only.reached, 1);
     EXPECT_FALSE(only.opens->is_reaching());
@@ -287,7 +287,7 @@ TEST_F(Opening, tells_of_a_peer_that_was_not_reached)
         only.start();
         only.stream.input = input;
         only.stream.ended = input.empty();
-        while (!only.ends && only.stream.turn()) {
+        while (!only.ends && only.stream.call_waiting()) {
         }
         EXPECT_EQ(only.ends, 1);
         EXPECT_EQ(only.ending.kind, kind::unreached);
@@ -341,11 +341,11 @@ TEST_F(Opening, does_not_listen_to_a_peer_that_reads_no_answers)
     one.stream.input.assign(sent, 'x');
     one.start();
     for (int i = 0; i < 10'000; ++i)
-        one.stream.turn();
+        one.stream.call_waiting();
     EXPECT_GT(one.stream.input.size(), sent - 100'000);
     EXPECT_FALSE(one.stream.reader);
     one.stream.room = SIZE_MAX;
-    while (one.stream.turn()) {
+    while (one.stream.call_waiting()) {
     }
     EXPECT_EQ(one.stream.written, std::string(sent, 'x'));
     EXPECT_EQ(one.ends, 0);
@@ -359,7 +359,7 @@ TEST_F(Opening, waits_for_an_upgrade_that_waits_for_something_else)
     one.stream.input = "hello and more";
     one.stream.portion = 100;
     one.start();
-    while (one.stream.turn()) {
+    while (one.stream.call_waiting()) {
     }
     EXPECT_EQ(one.ends, 0);
     EXPECT_FALSE(one.stream.reader) << "nothing is read meanwhile";

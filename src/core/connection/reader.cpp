@@ -7,8 +7,8 @@
 namespace zlink::core {
 namespace {
 
-// Fairness limit: reads in one turn of the I/O thread.
-constexpr int reads_per_turn = 16;
+// Fairness limit: reads in one call.
+constexpr int reads_per_call = 16;
 // Limit for draining a connection whose write side has failed. It is larger than any receive buffer
 // of the kernel: only a peer that ignores the reset reaches it.
 constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
@@ -75,7 +75,7 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
         return result;
     engine::decoder& decoder = incoming_.decoder();
     heartbeat_timer& heartbeat = pulse.heartbeat;
-    for (int reads = 0; reads < reads_per_turn; ++reads) {
+    for (int reads = 0; reads < reads_per_call; ++reads) {
         if (!decoder.has_room()) {
             heartbeat.pause(pulse.owner());
             if (!must_read_itself(heartbeat))
@@ -108,7 +108,7 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
             return status::dry;
         }
     }
-    return status::turn_ended;
+    return status::limit_reached;
 }
 
 reader::status reader::read_all(transport::stream& from, bool beyond_limit)
@@ -140,7 +140,7 @@ reader::status reader::listen(transport::stream& from, const pulse& pulse)
         pulse.heartbeat.resume(pulse.owner());
     std::byte unheard[16 * 1024];
     const iovec space{unheard, sizeof unheard};
-    for (int reads = 0; reads < reads_per_turn; ++reads) {
+    for (int reads = 0; reads < reads_per_call; ++reads) {
         const auto result = from.read_some(&space, 1);
         if (result.would_block())
             return status::dry;
@@ -148,7 +148,7 @@ reader::status reader::listen(transport::stream& from, const pulse& pulse)
             return status::lost;
         pulse.heartbeat.received();
     }
-    return status::turn_ended;
+    return status::limit_reached;
 }
 
 bool reader::grant_lease(transport::stream& from, const heartbeat_timer& heartbeat)

@@ -29,12 +29,12 @@ class reader {
 public:
     /// How a read has ended.
     enum class status : std::uint8_t {
-        dry,        ///< Nothing more is there: wait for input, then read again.
-        full,       ///< The queue takes no more: whoever makes room reads, or asks for it.
-        turn_ended, ///< More is there, but other connections come first: read again later.
-        lost,       ///< The connection has ended, or there is no memory for what comes.
-        violated,   ///< The peer does not keep to the protocol.
-        damaged,    ///< A frame cannot be opened, see fault().
+        dry,           ///< Nothing more is there: wait for input, then read again.
+        full,          ///< The queue takes no more: whoever makes room reads, or asks for it.
+        limit_reached, ///< More is there, but other connections come first: read again later.
+        lost,          ///< The connection has ended, or there is no memory for what comes.
+        violated,      ///< The peer does not keep to the protocol.
+        damaged,       ///< A frame cannot be opened, see fault().
     };
     /// The heartbeat that is told what comes, and whom its timer keeps alive while it runs. The
     /// owner is asked for only when reading pauses or resumes: a read does not count references.
@@ -66,13 +66,13 @@ public:
     engine::handshake_error fault() const noexcept { return fault_; }
     /// What the peer may be told of the end of the connection, if that is because of what it sent.
     const std::optional<engine::farewell>& farewell() const noexcept { return farewell_; }
-    /// Reads for one turn of the I/O thread. When the queue is full, the reading is offered to the
+    /// Reads up to the fairness limit. When the queue is full, the reading is offered to the
     /// socket's thread.
     status read(transport::stream& from, const pulse& pulse);
     /// Reads what has come by now: until the queue is full, or, with `beyond_limit`, whatever the
     /// receive buffer of the kernel holds. `dry` also if the connection has ended.
     status read_all(transport::stream& from, bool beyond_limit);
-    /// Reads for one turn and drops it: only that something comes matters.
+    /// Reads as much and drops it: only that something comes matters.
     static status listen(transport::stream& from, const pulse& pulse);
     /// Leases the reading to the socket's thread. False: not now.
     bool grant_lease(transport::stream& from, const heartbeat_timer& heartbeat);

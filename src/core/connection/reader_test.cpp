@@ -33,7 +33,7 @@ namespace types = engine::socket_types;
 /// The parts of all messages, those that others of the same message follow with a '+'.
 using texts = std::vector<std::string>;
 
-constexpr int reads_per_turn = 16;
+constexpr int reads_per_call = 16;
 constexpr std::size_t large_bytes = 100'000;
 
 std::string large_body(std::size_t bytes = large_bytes)
@@ -170,7 +170,7 @@ protected:
         status last = status::dry;
         do
             last = read();
-        while (last == status::turn_ended ||
+        while (last == status::limit_reached ||
                (last == status::dry && !(stream_.pieces.empty() && stream_.input.empty())));
         return last;
     }
@@ -352,13 +352,13 @@ TEST_F(Reader, lets_other_connections_in_after_a_turn)
 {
     begin();
     stream_.tells_of_more = true;
-    for (int i = 0; i < 2 * reads_per_turn; ++i)
+    for (int i = 0; i < 2 * reads_per_call; ++i)
         stream_.pieces.push_back(sender(wire_kind::zmtp3).frame("a"));
-    EXPECT_EQ(read(), status::turn_ended);
-    EXPECT_EQ(stream_.operations, reads_per_turn);
-    EXPECT_EQ(received().size(), static_cast<std::size_t>(reads_per_turn));
+    EXPECT_EQ(read(), status::limit_reached);
+    EXPECT_EQ(stream_.operations, reads_per_call);
+    EXPECT_EQ(received().size(), static_cast<std::size_t>(reads_per_call));
     EXPECT_EQ(read(), status::dry) << "the last read leaves nothing";
-    EXPECT_EQ(received().size(), static_cast<std::size_t>(reads_per_turn));
+    EXPECT_EQ(received().size(), static_cast<std::size_t>(reads_per_call));
 }
 
 TEST_F(Reader, is_lost_at_the_end_of_the_stream_after_what_has_come)
@@ -541,12 +541,12 @@ TEST_F(Reader, reads_what_has_come_until_the_queue_is_full_or_beyond_that)
     for (const bool beyond_limit : {false, true}) {
         begin();
         limit_queue(2);
-        for (int i = 0; i < 3 * reads_per_turn; ++i)
+        for (int i = 0; i < 3 * reads_per_call; ++i)
             stream_.pieces.push_back(sender(wire_kind::zmtp3).frame("a"));
         stream_.ended = true;
         EXPECT_EQ(reader_->read_all(stream_, beyond_limit), status::dry) << "also at the end";
         EXPECT_EQ(stream_.pieces.empty(), beyond_limit);
-        EXPECT_EQ(received().size(), beyond_limit ? 3 * reads_per_turn : 2u);
+        EXPECT_EQ(received().size(), beyond_limit ? 3 * reads_per_call : 2u);
         stream_.pieces.clear();
     }
 }
@@ -572,11 +572,11 @@ TEST_F(Reader, listens_without_understanding)
     EXPECT_FALSE(heartbeat_.paused());
     EXPECT_TRUE(stream_.input.empty());
     stream_.portion = 1;
-    stream_.input = std::string(2 * reads_per_turn, '\xff');
-    EXPECT_EQ(reader::listen(stream_, pulse_), status::turn_ended);
-    EXPECT_EQ(stream_.input.size(), static_cast<std::size_t>(reads_per_turn));
+    stream_.input = std::string(2 * reads_per_call, '\xff');
+    EXPECT_EQ(reader::listen(stream_, pulse_), status::limit_reached);
+    EXPECT_EQ(stream_.input.size(), static_cast<std::size_t>(reads_per_call));
     stream_.ended = true;
-    EXPECT_EQ(reader::listen(stream_, pulse_), status::turn_ended);
+    EXPECT_EQ(reader::listen(stream_, pulse_), status::limit_reached);
     EXPECT_EQ(reader::listen(stream_, pulse_), status::lost);
     stream_.ended = false;
     stream_.fail_at = 0;

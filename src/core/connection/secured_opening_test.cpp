@@ -122,8 +122,8 @@ private:
                 each->stream.written += std::exchange(each->unsent, {});
             busy = move(client, server, to_server);
             busy |= move(server, client, to_client);
-            busy |= client.stream.turn();
-            busy |= server.stream.turn();
+            busy |= client.stream.call_waiting();
+            busy |= server.stream.call_waiting();
         }
     }
     static bool move(side& from, side& to, const std::function<void(std::string&)>& change)
@@ -139,7 +139,7 @@ private:
         if (first.ends == 0 || first.ending.kind == kind::succeeded)
             return;
         second.stream.ended = true;
-        while (second.ends == 0 && second.stream.turn()) {
+        while (second.ends == 0 && second.stream.call_waiting()) {
         }
     }
 };
@@ -248,7 +248,7 @@ TEST_P(SecuredOpening, takes_the_answer_that_comes_when_the_stream_has_failed)
         ASSERT_TRUE(on.later_->asks());
         on.server.stream.fail_at = 0;
         on.later_->answer({.refusal = refusal});
-        while (on.server.stream.turn()) {
+        while (on.server.stream.call_waiting()) {
         }
         // CURVE has nothing to write but READY, which goes along with the traffic.
         EXPECT_EQ(on.server.ends, 1);

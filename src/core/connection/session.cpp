@@ -684,7 +684,7 @@ void session::follow(reader::status read)
         return wait(transport::direction::read);
     case status::full:
         return; // on_writable() goes on
-    case status::turn_ended:
+    case status::limit_reached:
         return ask(request::read);
     case status::lost:
     case status::violated:

@@ -131,8 +131,8 @@ public:
         out_.attach(to, {}, test::make_wire(kind), {}, to.facts.packet_bytes);
         handle(out_.drain());
     }
-    /// One turn of the I/O thread; false if it has no cause for any.
-    bool turn(bool takes_more)
+    /// Runs the I/O thread once; false if it has no cause to run.
+    bool run_once(bool takes_more)
     {
         if (told_ && random_() % 2 == 0) {
             told_ = false;
@@ -321,7 +321,7 @@ protected:
             }
         }
         EXPECT_TRUE(expected.empty());
-        for (int turn = 0; !writer_.drained() && turn < 100; ++turn)
+        for (int call = 0; !writer_.drained() && call < 100; ++call)
             transfer(); // a PING may have come last
         EXPECT_TRUE(writer_.drained());
     }
@@ -433,9 +433,9 @@ TEST_P(Traffic, loses_nothing_whichever_operation_fails)
             if (test::has_commands(kind))
                 out.send_command(ping);
             auto state = writer::status::blocked;
-            for (int turn = 0; turn < 10'000 && state != writer::status::failed &&
+            for (int call = 0; call < 10'000 && state != writer::status::failed &&
                                !(out.drained() && stream.written.empty());
-                 ++turn) {
+                 ++call) {
                 state = out.drain().state;
                 if (state != writer::status::failed)
                     read_into(*in, stream);
@@ -731,13 +731,13 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
             if (random_() % 8 == 0)
                 sender_.flush_before_sleep();
             if (random_() % 4 == 0)
-                peer->turn(stream_.takes_more());
+                peer->run_once(stream_.takes_more());
             if (random_() % 4 == 0)
                 read();
         }
-        int turns = 0;
-        for (int quiet = 0; !under_way.empty() && quiet < 1'000 && turns < 1'000'000; ++turns) {
-            quiet = peer->turn(stream_.takes_more()) ? 0 : quiet + 1;
+        int runs = 0;
+        for (int quiet = 0; !under_way.empty() && quiet < 1'000 && runs < 1'000'000; ++runs) {
+            quiet = peer->run_once(stream_.takes_more()) ? 0 : quiet + 1;
             read(); // what lies in the connection needs no cause
             for (; receive(got); under_way.pop_front())
                 ASSERT_TRUE(!under_way.empty() && got == under_way.front());
@@ -784,12 +784,12 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
             if (random_() % 8 == 0)
                 sender_.flush_before_sleep();
             if (random_() % 3 == 0)
-                peer->turn(stream.takes_more());
+                peer->run_once(stream.takes_more());
             if (random_() % 2 == 0)
                 read_into(*inbound, stream);
         }
         for (int quiet = 0; !breaks && next < sent.size() && quiet < 100'000; ++quiet) {
-            peer->turn(stream.takes_more());
+            peer->run_once(stream.takes_more());
             read_into(*inbound, stream);
             ASSERT_NO_FATAL_FAILURE(read_all());
         }

@@ -10,8 +10,8 @@ namespace {
 
 using engine::outgoing;
 
-// Fairness limit: batches in one turn of the I/O thread.
-constexpr int batches_per_turn = 16;
+// Fairness limit: batches in one call.
+constexpr int batches_per_call = 16;
 // A sending thread that commits fewer messages than this between two looks of the I/O thread had
 // better write each of them.
 constexpr std::uint64_t fewest_messages_as_owner = 8;
@@ -106,7 +106,7 @@ writer::outcome writer::drain_directly(stalls how)
     std::lock_guard lock(mutex_);
     outcome result;
     if (!blocked_)
-        result = drain_pressing(owns_writing_ ? batches_per_turn : 1, how);
+        result = drain_pressing(owns_writing_ ? batches_per_call : 1, how);
     if (result.state != status::written) {
         owns_writing_ = false;
         from_.queue.take_recall();
@@ -123,7 +123,7 @@ writer::outcome writer::relieve(stalls how)
     if (owns_writing_ || !to_ || from_.queue.consumer_asleep())
         return result;
     const bool pressed = press_on(how, [&] {
-        const outcome more = drain_locked(batches_per_turn);
+        const outcome more = drain_locked(batches_per_call);
         result.state = more.state;
         result.wake_producer |= more.wake_producer;
         return more.state != status::blocked;
@@ -140,7 +140,7 @@ writer::outcome writer::drain_and_end_ownership(stalls how)
     from_.queue.take_recall();
     if (!was_owner || blocked_)
         return {}; // whoever has ended the ownership sees to the rest
-    return drain_pressing(batches_per_turn, how);
+    return drain_pressing(batches_per_call, how);
 }
 
 // The sending thread: a peer that reads makes room sooner than the I/O thread would be awake.
@@ -247,7 +247,7 @@ void writer::end_ownership_locked()
 // the sending thread is over; nobody would look after it while the connection is blocked.
 writer::outcome writer::drain_from_io_thread()
 {
-    const outcome result = drain_locked(batches_per_turn);
+    const outcome result = drain_locked(batches_per_call);
     if (result.state != status::written)
         end_ownership_locked();
     return result;
@@ -290,7 +290,7 @@ void writer::write_last(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
     if (to_ && !blocked_)
-        then(drain_locked(batches_per_turn));
+        then(drain_locked(batches_per_call));
 }
 
 void writer::while_attached(const std::function<void()>& then)

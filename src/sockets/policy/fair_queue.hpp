@@ -3,7 +3,7 @@
 
 #include "core/socket/pattern.hpp"
 #include "sockets/policy/discard_bound.hpp"
-#include "sockets/policy/turns.hpp"
+#include "sockets/policy/round_robin.hpp"
 
 #include <vector>
 
@@ -14,23 +14,23 @@ class fair_queue {
 public:
     explicit fair_queue(core::pattern_host& host) : host_(host) {}
 
-    void add(core::pipe_end& pipe) { turns_.add(pipe); }
+    void add(core::pipe_end& pipe) { round_robin_.add(pipe); }
 
     /// The pipe has become readable.
-    void activate(core::pipe_end& pipe) { turns_.activate(pipe); }
+    void activate(core::pipe_end& pipe) { round_robin_.activate(pipe); }
 
     void remove(core::pipe_end& pipe)
     {
         if (!contains(pipe))
             return;
-        turns_.remove(pipe);
+        round_robin_.remove(pipe);
         if (last_ == &pipe) {
             last_ = nullptr;
             in_message_ = skipping_ = false;
         }
     }
 
-    bool contains(const core::pipe_end& pipe) const noexcept { return turns_.contains(pipe); }
+    bool contains(const core::pipe_end& pipe) const noexcept { return round_robin_.contains(pipe); }
 
     /// The next part in turn and the pipe it comes from; null if there is none.
     core::pipe_end* peek(core::frame& part)
@@ -45,13 +45,13 @@ public:
                 return last_;
             }
         }
-        while (!turns_.none_active()) {
-            core::pipe_end* const pipe = turns_.current();
+        while (!round_robin_.none_active()) {
+            core::pipe_end* const pipe = round_robin_.current();
             if (pipe->peek(part)) [[likely]] {
                 more_ = part.more();
                 return last_ = pipe;
             }
-            turns_.deactivate_current();
+            round_robin_.deactivate_current();
             if (pipe->other_closed())
                 host_.drop(*pipe);
         }
@@ -66,7 +66,7 @@ public:
         last_->pop();
         in_message_ = more_;
         if (!more_)
-            turns_.next_after(*last_);
+            round_robin_.next_after(*last_);
     }
 
     /// peek() and pop() in one, for what pipe_end::take() gives; nothing if peek() has to look.
@@ -81,14 +81,16 @@ public:
         last_ = pipe;
         in_message_ = more_ = part.more();
         if (!more_)
-            turns_.next_after(*pipe);
+            round_robin_.next_after(*pipe);
         return part;
     }
 
     /// The pipe that all comes from, between two messages; null if there are others.
     core::pipe_end* only() const noexcept
     {
-        return turns_.one_active() && !in_message_ && last_ == turns_.current() ? last_ : nullptr;
+        return round_robin_.one_active() && !in_message_ && last_ == round_robin_.current()
+                   ? last_
+                   : nullptr;
     }
 
     /// The pipe that take() is going to read from; null if peek() has to look.
@@ -109,7 +111,7 @@ public:
             return true;
         in_message_ = skipping_ = !last_->skip_message(bound.remaining_parts);
         if (!skipping_)
-            turns_.next_after(*last_);
+            round_robin_.next_after(*last_);
         return bound.remaining_parts != 0 || end_call();
     }
     /// One part more was popped that nobody gets. False as in skip_message().
@@ -124,15 +126,15 @@ public:
     bool more_of_message() const noexcept { return in_message_ && !skipping_; }
     /// The pipe of the part peeked last.
     core::pipe_end* last() const noexcept { return last_; }
-    const std::vector<core::pipe_end*>& pipes() const noexcept { return turns_.pipes(); }
+    const std::vector<core::pipe_end*>& pipes() const noexcept { return round_robin_.pipes(); }
 
 private:
     core::pipe_end* next_to_look_at() const noexcept
     {
-        if (turns_.none_active())
+        if (round_robin_.none_active())
             return nullptr;
         if (!in_message_)
-            return turns_.current();
+            return round_robin_.current();
         return skipping_ ? nullptr : last_;
     }
     // Without news of its own the call that comes next would not know that there is more.
@@ -143,7 +145,7 @@ private:
     }
 
     core::pattern_host& host_;
-    turns<&core::pipe_end::in_index> turns_;
+    round_robin<&core::pipe_end::in_index> round_robin_;
     core::pipe_end* last_ = nullptr;
     bool more_ = false;       ///< of the part peeked last
     bool in_message_ = false; ///< a part of last_'s message was popped, others follow

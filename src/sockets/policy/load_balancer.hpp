@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/socket/pattern.hpp"
-#include "sockets/policy/turns.hpp"
+#include "sockets/policy/round_robin.hpp"
 
 #include <cerrno>
 #include <utility>
@@ -13,10 +13,10 @@ namespace zlink::sockets {
 /// may have room.
 class load_balancer {
 public:
-    void add(core::pipe_end& pipe) { turns_.add(pipe); }
+    void add(core::pipe_end& pipe) { round_robin_.add(pipe); }
 
     /// The pipe has become writable.
-    void activate(core::pipe_end& pipe) { turns_.activate(pipe); }
+    void activate(core::pipe_end& pipe) { round_robin_.activate(pipe); }
 
     void remove(core::pipe_end& pipe)
     {
@@ -26,7 +26,7 @@ public:
             target_ = nullptr;
             dropping_ = lost_ = true; // the rest of the message has nowhere to go
         }
-        turns_.remove(pipe);
+        round_robin_.remove(pipe);
     }
 
     /// 0, EAGAIN, or ENOMEM. When the peer is lost in the middle of a message, the next part gets
@@ -42,7 +42,7 @@ public:
         }
         if (!target_ && !find_room())
             return EAGAIN;
-        core::pipe_end* const pipe = target_ ? target_ : turns_.current();
+        core::pipe_end* const pipe = target_ ? target_ : round_robin_.current();
         if (to)
             *to = pipe;
         if (!pipe->write(part)) [[unlikely]] {
@@ -54,7 +54,7 @@ public:
             return 0;
         }
         target_ = nullptr;
-        turns_.next_after(*pipe);
+        round_robin_.next_after(*pipe);
         return 0;
     }
 
@@ -66,9 +66,9 @@ public:
     {
         core::pipe_end* pipe = target_;
         if (!pipe) {
-            if (dropping_ || turns_.none_active())
+            if (dropping_ || round_robin_.none_active())
                 return false;
-            pipe = turns_.current();
+            pipe = round_robin_.current();
             if (!pipe->has_room_at_hand())
                 return false;
         }
@@ -78,7 +78,7 @@ public:
             target_ = pipe;
         } else {
             target_ = nullptr;
-            turns_.next_after(*pipe);
+            round_robin_.next_after(*pipe);
         }
         return true;
     }
@@ -86,26 +86,26 @@ public:
     /// The pipe that all goes to, between two messages; null if there are others.
     core::pipe_end* only() const noexcept
     {
-        return turns_.one_active() && !in_message() ? turns_.current() : nullptr;
+        return round_robin_.one_active() && !in_message() ? round_robin_.current() : nullptr;
     }
 
     bool can_send() { return target_ || dropping_ || find_room(); }
     /// Is a message begun and not finished?
     bool in_message() const noexcept { return target_ || dropping_; }
-    bool contains(const core::pipe_end& pipe) const noexcept { return turns_.contains(pipe); }
+    bool contains(const core::pipe_end& pipe) const noexcept { return round_robin_.contains(pipe); }
 
 private:
     bool find_room()
     {
-        while (!turns_.none_active()) {
-            if (turns_.current()->can_write()) [[likely]]
+        while (!round_robin_.none_active()) {
+            if (round_robin_.current()->can_write()) [[likely]]
                 return true;
-            turns_.deactivate_current();
+            round_robin_.deactivate_current();
         }
         return false;
     }
 
-    turns<&core::pipe_end::out_index> turns_;
+    round_robin<&core::pipe_end::out_index> round_robin_;
     core::pipe_end* target_ = nullptr; ///< of the message that is being sent
     bool dropping_ = false;
     bool lost_ = false; ///< nobody was told yet of what is dropped

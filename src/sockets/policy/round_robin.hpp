@@ -9,10 +9,10 @@
 
 namespace zlink::sockets {
 
-/// Pipes that take turns as long as they are active. `index` is the member of a pipe that belongs
-/// to these turns.
+/// Pipes that are served in round-robin order as long as they are active. `index` is the member of
+/// a pipe that holds its place in it.
 template <std::size_t core::pipe_end::*index>
-class turns {
+class round_robin {
 public:
     void add(core::pipe_end& pipe)
     {
@@ -26,7 +26,7 @@ public:
         if (contains(pipe) && pipe.*index >= active_)
             exchange(pipe.*index, active_++);
     }
-    /// The pipe whose turn it is takes no part until it is activated.
+    /// The current pipe takes no part until it is activated.
     void deactivate_current() { deactivate(current_); }
     void remove(core::pipe_end& pipe)
     {
@@ -41,15 +41,15 @@ public:
     }
 
     bool none_active() const noexcept { return active_ == 0; }
-    /// Whose turn it is; only if any is active.
+    /// The pipe that is to be served next; only if any is active.
     core::pipe_end* current() const noexcept { return pipes_[current_]; }
     /// Is only one active?
     bool one_active() const noexcept { return active_ == 1; }
-    /// It is the turn of the one behind.
+    /// The one behind is current from now on.
     void next_after(const core::pipe_end& pipe) noexcept
     {
         if (active_ <= 1)
-            return; // one alone keeps its turn
+            return; // one alone stays current
         current_ = pipe.*index + 1;
         if (current_ >= active_)
             current_ = 0;
@@ -66,7 +66,7 @@ private:
         pipes_[b]->*index = b;
     }
 
-    // The pipe whose turn it is keeps its turn: a part of its message may be given already.
+    // The current pipe stays current: a part of its message may be given already.
     void deactivate(std::size_t at) noexcept
     {
         exchange(at, --active_);
