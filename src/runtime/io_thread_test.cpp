@@ -25,7 +25,7 @@ TEST(residents, see_all_that_came_before_each_request)
     io_thread thread;
     ASSERT_EQ(0, thread.start(0, {}));
     std::vector<std::shared_ptr<counter>> counters;
-    for (int i = 0; i < 200; ++i) // more than are served in one turn
+    for (int i = 0; i < 200; ++i) // more than are served in one call
         counters.push_back(std::make_shared<counter>());
     const auto work = [&](std::size_t first) {
         for (int n = 1; n <= requests; ++n)
