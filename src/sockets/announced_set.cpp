@@ -47,7 +47,7 @@ void announced_set::tell_all(kind command, std::span<const std::byte> argument)
     std::vector<std::byte> frame;
     engine::append_traffic_command(frame, {command, argument, 0});
     for (core::pipe_end* pipe : pipes_)
-        if (pipe->linked)
+        if (pipe->takes_subscriptions)
             write_all(*pipe, frame);
 }
 

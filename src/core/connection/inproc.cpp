@@ -37,7 +37,7 @@ int inproc_registry::bind(const std::string& name, const party& binder)
         return EADDRINUSE;
     const auto [first, last] = waiting_.equal_range(name);
     for (auto pipe = first; pipe != last; ++pipe) {
-        link(pipe->second, at->second);
+        join(pipe->second, at->second);
         const auto& connector = pipe->second.connector_end;
         if (!connector)
             continue;
@@ -58,7 +58,7 @@ int inproc_registry::unbind(const std::string& name, const socket_link& binder)
     return 0;
 }
 
-void inproc_registry::link(const waiting_pipe& pipe, const binding& binder)
+void inproc_registry::join(const waiting_pipe& pipe, const binding& binder)
 {
     pipe.binder_end->channels()->a_to_b.stalled.store(false, std::memory_order_relaxed);
     pipe.binder_end->set_mailbox(binder.link->box);
@@ -88,7 +88,7 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     near->endpoint = far->endpoint = "inproc://" + name;
     near->let_reader_back_off();
     far->let_reader_back_off();
-    near->linked = far->linked = true;
+    near->takes_subscriptions = far->takes_subscriptions = true;
     far->set_peer(describe(*connector.options));
     greet(*near, *connector.options);
 
@@ -100,7 +100,7 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
         return near;
     }
     near->set_peer(describe(at->second.options));
-    link({near, far}, at->second);
+    join({near, far}, at->second);
     return near;
 }
 
@@ -131,7 +131,7 @@ inproc_registry::connect_to_handler(const std::string& name, std::shared_ptr<cha
     handler_end->is_inproc = true;
     handler_end->endpoint = "inproc://" + name;
     handler_end->set_limits(0, 0);
-    handler_end->linked = true;
+    handler_end->takes_subscriptions = true;
     handler_end->set_peer(peer_info{});
     handler_end->notify(pipe_end::attached | pipe_end::identified);
     return handler_end;

@@ -21,7 +21,7 @@ inline std::string inproc_name(const std::string& endpoint)
     return endpoint.substr(std::string_view("inproc://").size());
 }
 
-/// The inproc names of a context: links sockets pipe to pipe, without a connection in between.
+/// The inproc names of a context: joins sockets pipe to pipe, without a connection in between.
 /// Thread safety: any thread.
 class inproc_registry {
 public:
@@ -62,7 +62,7 @@ private:
         std::shared_ptr<pipe_end> connector_end; ///< null if it was closed
         std::shared_ptr<pipe_end> binder_end;
     };
-    static void link(const waiting_pipe& pipe, const binding& binder);
+    static void join(const waiting_pipe& pipe, const binding& binder);
 
     /// Shared with the channels, the last of which may outlive the context.
     std::shared_ptr<std::atomic<int>> questions_ = std::make_shared<std::atomic<int>>(0);

@@ -813,7 +813,7 @@ void session::lost(loss why)
     // Without another connection, what waits for one has nowhere to go.
     const bool ends_pipe = !again || leaves_pipe;
     if (socket_end_)
-        socket_end_->linked = false;
+        socket_end_->takes_subscriptions = false;
     // The socket is told before the application, by a notice or the monitor: who hears of the loss
     // may send, and that must not go the same way.
     if (had_traffic && !closing_) {

@@ -37,9 +37,9 @@ void subscription_relay::begin(std::vector<std::byte>& opening, subscription_sou
     knows_no_groups_ = remote.major < 3 && groups;
     std::vector<std::byte> commands;
     // A verbose publisher sees every single subscription, but none again after a reconnection.
-    source.snapshot(commands, !std::exchange(was_linked_, true), pipe, [&] {
+    source.snapshot(commands, !std::exchange(has_announced_, true), pipe, [&] {
         stale_before_ = pipe.channels()->a_to_b.queue.published_position();
-        pipe.linked = true;
+        pipe.takes_subscriptions = true;
         announce();
     });
     if (knows_no_groups_)

@@ -41,7 +41,7 @@ private:
     std::uint64_t stale_before_ = 0; ///< commands queued before this position are outdated
     bool as_messages_ = false;       ///< the peer is older than ZMTP 3.1
     bool knows_no_groups_ = false;   ///< it is older than ZMTP 3.0, and groups are what there is
-    bool was_linked_ = false;        ///< subscriptions were told once
+    bool has_announced_ = false;     ///< subscriptions were told once
     std::vector<std::byte> scratch_; ///< the body of a message made of a command
 };
 

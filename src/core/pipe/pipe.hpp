@@ -109,8 +109,9 @@ public:
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
 /// Thread safety: the thread of the socket that has it. Any thread: notify(), set_peer(), and the
-/// atomics `refused` and `linked`; the other end calls the pipe_peer functions, in its thread.
-/// Until a socket has it, whoever makes it uses it (inproc: under the lock of the registry).
+/// atomics `refused` and `takes_subscriptions`; the other end calls the pipe_peer functions, in its
+/// thread. Until a socket has it, whoever makes it uses it (inproc: under the lock of the
+/// registry).
 class pipe_end final : public base::mail,
                        public pipe_peer,
                        public std::enable_shared_from_this<pipe_end> {
@@ -353,7 +354,7 @@ public:
     bool takes_all_groups = false;   ///< of a RADIO: the peer joins none and is sent every message
     /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
     /// connection is told all of them. Set under the lock of the subscriptions, cleared without.
-    std::atomic<bool> linked{false};
+    std::atomic<bool> takes_subscriptions{false};
 
     // pipe_peer
     wake_result on_readable() noexcept override;
