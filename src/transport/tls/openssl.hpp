@@ -7,6 +7,8 @@
 #include <openssl/evp.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
+#include <string>
+#include <vector>
 
 namespace zlink::transport::tls_parts {
 
@@ -23,13 +25,39 @@ using key_ptr = std::unique_ptr<EVP_PKEY, freed_by<EVP_PKEY_free>>;
 using bio_ptr = std::unique_ptr<BIO, freed_by<BIO_free>>;
 
 /// OpenSSL leaves what went wrong in a list of the thread, which may be an application's that uses
-/// OpenSSL itself. During the life of this object it is the library's; afterwards it is as before.
+/// OpenSSL itself, and some of its functions empty that list. During the life of this object the
+/// list is the library's and begins empty; afterwards it is as before, apart from marks. Without
+/// memory an error of the application may get lost.
 class own_errors {
 public:
-    own_errors() noexcept { ERR_set_mark(); }
-    ~own_errors() { ERR_pop_to_mark(); }
+    own_errors() noexcept
+    {
+        if (ERR_peek_error() != 0)
+            before_ = take_errors();
+    }
+    ~own_errors()
+    {
+        ERR_clear_error();
+        if (before_)
+            give_back(*before_);
+    }
     own_errors(const own_errors&) = delete;
     own_errors& operator=(const own_errors&) = delete;
+
+private:
+    struct error {
+        unsigned long code;
+        int line;
+        std::string file;
+        std::string function;
+        std::string data; ///< a text that says more; may be empty
+    };
+    using errors = std::vector<error>;
+
+    static std::unique_ptr<errors> take_errors() noexcept;
+    static void give_back(const errors& all) noexcept;
+
+    std::unique_ptr<errors> before_; ///< null: none
 };
 
 /// The library's own context of OpenSSL, for which no configuration is read; null: no memory.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport/tls/openssl.hpp"
+
+#include <utility>
+
+namespace zlink::transport::tls_parts {
+
+std::unique_ptr<own_errors::errors> own_errors::take_errors() noexcept
+{
+    try {
+        auto all = std::make_unique<errors>();
+        const char* file = nullptr;
+        const char* function = nullptr;
+        const char* data = nullptr;
+        int line = 0;
+        int flags = 0;
+        const auto text = [](const char* from) { return std::string(from ? from : ""); };
+        while (const unsigned long code = ERR_get_error_all(&file, &line, &function, &data, &flags))
+            all->push_back({code, line, text(file), text(function),
+                            text((flags & ERR_TXT_STRING) != 0 ? data : nullptr)});
+        return all;
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+void own_errors::give_back(const errors& all) noexcept
+{
+    for (const error& each : all) {
+        ERR_new();
+        ERR_set_debug(each.file.c_str(), each.line, each.function.c_str());
+        if (each.data.empty())
+            ERR_set_error(ERR_GET_LIB(each.code), ERR_GET_REASON(each.code), nullptr);
+        else
+            ERR_set_error(ERR_GET_LIB(each.code), ERR_GET_REASON(each.code), "%s",
+                          each.data.c_str());
+    }
+}
+
+} // namespace zlink::transport::tls_parts
