@@ -42,6 +42,9 @@ constexpr const char* good_signatures =
     "rsa_pss_rsae_sha256:rsa_pss_rsae_sha384:rsa_pss_rsae_sha512:"
     "RSA+SHA256:RSA+SHA384:RSA+SHA512";
 
+// RSA keys of 2048 bits, and no SHA-1.
+constexpr int security_level = 2;
+
 // Enough for several full records in one call of the kernel.
 constexpr std::size_t read_buffer_bytes = 64 * 1024;
 
@@ -116,11 +119,16 @@ bool choose_ciphers(SSL_CTX* context, const std::string& ciphers)
         list += (list.empty() ? "" : ":") + name;
         begin = end + 1;
     }
-    // Without one for a version, that version is not spoken.
-    if (older.empty())
+    // Without one for a version, that version is not spoken. Whatever the list says, with a cipher
+    // that has no certificate nobody could be examined.
+    if (older.empty()) {
         SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION);
-    else if (SSL_CTX_set_cipher_list(context, older.c_str()) != 1)
-        return false;
+    } else {
+        older += ":!aNULL:!eNULL";
+        if (SSL_CTX_set_cipher_list(context, older.c_str()) != 1)
+            return false;
+    }
+    SSL_CTX_set_security_level(context, security_level); // a list can change it
     if (modern.empty())
         return SSL_CTX_set_max_proto_version(context, TLS1_2_VERSION) == 1;
     return SSL_CTX_set_ciphersuites(context, modern.c_str()) == 1;
@@ -237,7 +245,7 @@ bool context::set_up(const tls_settings& settings)
     if (!context_)
         throw std::bad_alloc();
     SSL_CTX_set_app_data(context_, this);
-    SSL_CTX_set_security_level(context_, 2);
+    SSL_CTX_set_security_level(context_, security_level);
     SSL_CTX_set_options(context_, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                       SSL_OP_IGNORE_UNEXPECTED_EOF |
                                       SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
