@@ -270,6 +270,34 @@ TEST_F(ZlinkOnlyTls, endpoint_without_what_it_needs_is_invalid)
     EXPECT_TRUE(fails_with(EINVAL, zmq_connect(peer, "tls://127.0.0.1:1")));
 }
 
+TEST_F(ZlinkOnlyTls, name_of_the_server_has_no_nul_but_at_its_end)
+{
+    const certificate own = authority().sign({.other_names = "DNS:example.org"});
+    test_socket pull = server(ZMQ_PULL, own);
+    const std::string address = pull.bind_and_resolve(any_port);
+    test_socket push(context_, ZMQ_PUSH);
+    push.set(ZMQ_TLS_CA, authority().text());
+    for (const std::string& name : {std::string("example.org\0.test", 17), std::string(2, '\0')}) {
+        push.set(ZMQ_TLS_HOSTNAME, name);
+        EXPECT_TRUE(fails_with(EINVAL, zmq_connect(push, address.c_str())));
+    }
+    push.set(ZMQ_TLS_HOSTNAME, std::string("example.org\0", 12));
+    push.connect(address);
+    push.send("x");
+    EXPECT_EQ("x", pull.recv());
+}
+
+TEST_F(ZlinkOnlyTls, name_of_a_nul_alone_is_that_of_the_host_connected_to)
+{
+    test_socket pull = server(ZMQ_PULL);
+    test_socket push(context_, ZMQ_PUSH);
+    push.set(ZMQ_TLS_CA, authority().text());
+    push.set(ZMQ_TLS_HOSTNAME, std::string(1, '\0'));
+    push.connect(pull.bind_and_resolve(any_port));
+    push.send("x");
+    EXPECT_EQ("x", pull.recv());
+}
+
 TEST_F(ZlinkOnlyTls, options_are_checked_and_read_back)
 {
     test_socket socket(context_, ZMQ_PAIR);
@@ -283,6 +311,10 @@ TEST_F(ZlinkOnlyTls, options_are_checked_and_read_back)
                                         {ZMQ_TLS_TRUST_SYSTEM, -1},
                                         {ZMQ_TLS_MIN_VERSION, 0x0302}})
         EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(socket, option, &wrong, sizeof wrong)));
+    const std::string too_long(256, 'h');
+    for (const int option : {ZMQ_TLS_HOSTNAME, ZMQ_WSS_HOSTNAME})
+        EXPECT_TRUE(
+            fails_with(EINVAL, zmq_setsockopt(socket, option, too_long.data(), too_long.size())));
     char text[64];
     std::size_t bytes = sizeof text;
     EXPECT_TRUE(fails_with(EINVAL, zmq_getsockopt(socket, ZMQ_TLS_KEY, text, &bytes)));

@@ -161,7 +161,7 @@ constexpr std::array rows{
     option_row{ZMQ_WSS_TRUST_PEM, write_only_with_tls,
                text{ZLINK_AT_TLS(ca), SIZE_MAX, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_WSS_HOSTNAME, write_only_with_tls,
-               text{ZLINK_AT_TLS(host), SIZE_MAX, emptied::by_null_or_no_bytes}},
+               text{ZLINK_AT_TLS(host), 255, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_WSS_TRUST_SYSTEM, write_only_with_tls, flag{ZLINK_AT_TLS(trust_system)}},
     option_row{ZMQ_TCP_ACCEPT_FILTER, settable, networks{ZLINK_AT(transport.accept_filters)}},
     option_row{ZMQ_IPC_FILTER_PID, settable, ids<pid_t>{ZLINK_AT(transport.accepted_pids)}},

@@ -180,6 +180,17 @@ bool is_address(const std::string& host) noexcept
            ::inet_pton(AF_INET6, host.c_str(), &address) == 1;
 }
 
+constexpr std::size_t most_host_characters = 255; // that a client can tell the server
+
+// Who sets a text in C may have counted the NUL behind it.
+std::string wanted_host(const tls_settings& settings, std::string_view connected)
+{
+    std::string_view set(settings.host);
+    if (set.ends_with('\0'))
+        set.remove_suffix(1);
+    return std::string(set.empty() ? connected : set);
+}
+
 // Who resumes a session shows no certificate: that of the session must still be good.
 bool has_expired(const SSL_SESSION* session) noexcept
 {
@@ -219,8 +230,7 @@ std::shared_ptr<context> context::make(side which, const tls_settings& settings,
                                        std::string_view host, error_code& error)
 {
     const own_errors ours;
-    std::shared_ptr<context> made(
-        new context(which, settings.host.empty() ? std::string(host) : settings.host));
+    std::shared_ptr<context> made(new context(which, wanted_host(settings, host)));
     if (made->set_up(settings))
         return made;
     error = {EINVAL, boost::system::system_category()};
@@ -237,6 +247,10 @@ context::~context()
 
 bool context::set_up(const tls_settings& settings)
 {
+    // OpenSSL would take what is in front of a NUL for the name, or not examine it at all.
+    if (which_ == side::client &&
+        (host_.size() > most_host_characters || host_.find('\0') != std::string::npos))
+        return false;
     OSSL_LIB_CTX* const library = library_context();
     context_ =
         library ? SSL_CTX_new_ex(library, nullptr,
