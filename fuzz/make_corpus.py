@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets of the security mechanisms to corpus/, each a conversation
-that gets somewhere; with --check, fails if they are not there like this. The format of the input is
-told by mechanism_fuzz.hpp and the targets.
+"""Writes the seeds of the fuzz targets of the security mechanisms and of the options for TLS to
+corpus/, each a conversation that gets somewhere; with --check, fails if they are not there like this.
+The format of the input is told by mechanism_fuzz.hpp and the targets.
 
-The recorded commands of CURVE are those of curve_test.cpp, whose keys the targets have.
+The recorded commands of CURVE are those of curve_test.cpp, whose keys the targets have; the
+certificates and keys of TLS are those of tls_material.hpp.
 """
+import base64
 import pathlib
 import re
 import sys
 
 FUZZ = pathlib.Path(__file__).resolve().parent
 CURVE_TEST = FUZZ.parent / "src/engine/handshake/mechanisms/curve_test.cpp"
+
+TLS_MATERIAL = FUZZ / "tls_material.hpp"
 
 DEALER, ROUTER = 5, 6
 UNASKED, BYTEWISE, IN_PIECES = 32, 64, 192
@@ -254,7 +258,8 @@ def curve_client(frames):
             act(COMMAND, frames["ready_frame"][:-1] + b"\0"),
         "ready_short":
             start + welcome + act(COMMAND, frames["ready_frame"][:29]),
-        "ready_counter": start + welcome + act(READY, b"\1" + b"\xff" * 8 + FROM_ROUTER) + messages(),
+        "ready_counter":
+            start + welcome + act(READY, b"\1" + b"\xff" * 8 + FROM_ROUTER) + messages(),
         "ready_twice": done + ready,
         "cut_metadata": start + welcome + act(READY, b"\0" + FROM_ROUTER[:-1]),
         "no_metadata": start + welcome + act(READY, b"\0"),
@@ -341,6 +346,138 @@ def curve_server(frames):
     return seeds
 
 
+# Of tls_options: the numbers that the options and the texts have there.
+(CERT, KEY, CA, VERIFY, REQUIRE_CLIENT_CERT, HOSTNAME, TRUST_SYSTEM, PASSWORD, MIN_VERSION, CIPHERS,
+ PINNED, WSS_CERT, WSS_KEY, WSS_TRUST, WSS_HOSTNAME, WSS_TRUST_SYSTEM) = range(16)
+TEXTS = ("ca", "middle", "server", "server_key", "client", "client_key", "expired", "expired_key",
+         "stranger", "stranger_key", "server_key_old", "server_key_locked", "server_pin",
+         "client_pin", "comma", "secret")
+HAS_ERROR, REPLACES, GOOD_START, MAY_TRUST_SYSTEM = 1, 2, 4, 0xc8
+PIECES_OF_300, PIECES_OF_7, BYTE_BY_BYTE = 16, 32, 48
+BOTH, SERVER, CLIENT = range(3)
+
+
+def tls_material():
+    found = {}
+    text = TLS_MATERIAL.read_text()
+    for name, value in re.findall(r'constexpr std::string_view (\w+) =((?:\s*"[^"]+")+);', text):
+        found[name] = "".join(re.findall(r'"([^"]+)"', value)).replace("\\n", "\n").encode()
+    return found
+
+
+def setting(option, side, data, kind=0):
+    return bytes([option | side << 4 | kind << 6]) + len(data).to_bytes(2, "big") + data
+
+
+def named(option, side, *names):
+    return setting(option, side, bytes(map(TEXTS.index, names)), 1)
+
+
+def of_der(option, side, label, pem):
+    lines = [line for line in pem.splitlines() if not line.startswith(b"-----")]
+    der = base64.b64decode(b"".join(lines))
+    return setting(option, side, bytes([label]) + der, 2)
+
+
+def number(option, side, value):
+    return setting(option, side, value.to_bytes(4, "little", signed=True))
+
+
+def tls_options():
+    pem = tls_material()
+    nothing = bytes([0])
+    good = bytes([GOOD_START])
+    server = named(CERT, SERVER, "server", "middle") + named(KEY, SERVER, "server_key")
+    client = named(CERT, CLIENT, "client") + named(KEY, CLIENT, "client_key")
+    mutual = named(CA, SERVER, "ca") + number(REQUIRE_CLIENT_CERT, SERVER, 2)
+    stranger = named(CERT, SERVER, "stranger") + named(KEY, SERVER, "stranger_key")
+    expired = named(CERT, SERVER, "expired") + named(KEY, SERVER, "expired_key")
+    careless = number(VERIFY, CLIENT, 0)
+    seeds = {
+        "named": nothing + server + named(CA, CLIENT, "ca"),
+        "texts": nothing + setting(CERT, SERVER, pem["server"] + pem["middle"])
+                 + setting(KEY, SERVER, pem["server_key"]) + setting(CA, CLIENT, pem["ca"]),
+        "der":
+            nothing + of_der(CERT, SERVER, 0, pem["server"])
+            + of_der(KEY, SERVER, 1, pem["server_key"])
+            + of_der(CA, CLIENT, 0, pem["ca"]),
+        "der_carelessly": good + of_der(CERT, SERVER, 0, pem["server"]) + careless,
+        "der_of_the_stranger":
+            good + of_der(CERT, SERVER, 0, pem["stranger"]) + of_der(CA, CLIENT, 0, pem["stranger"])
+            + named(KEY, SERVER, "stranger_key"),
+        "der_of_the_client": good + mutual + of_der(CERT, CLIENT, 0, pem["client"])
+                             + of_der(KEY, CLIENT, 1, pem["client_key"]),
+        "wss":
+            nothing + named(WSS_CERT, SERVER, "server", "middle")
+            + named(WSS_KEY, SERVER, "server_key") + named(WSS_TRUST, CLIENT, "ca")
+            + setting(WSS_HOSTNAME, CLIENT, b"host.test") + number(WSS_TRUST_SYSTEM, CLIENT, 0),
+        "mutual": good + client + mutual,
+        "mutual_old_version":
+            good + client + mutual + setting(CIPHERS, BOTH, b"ECDHE-ECDSA-AES128-GCM-SHA256"),
+        "mutual_without": good + mutual,
+        "mutual_stranger":
+            good + mutual + named(CERT, CLIENT, "stranger") + named(KEY, CLIENT, "stranger_key"),
+        "may_be_missing": good + named(CA, SERVER, "ca") + number(REQUIRE_CLIENT_CERT, SERVER, 1),
+        "wrong_purpose": good + named(CERT, SERVER, "client") + named(KEY, SERVER, "client_key"),
+        "without_the_chain": good + named(CERT, SERVER, "server"),
+        "trusts_the_middle_too": good + named(CA, CLIENT, "stranger", "ca", "middle"),
+        "stranger": good + stranger,
+        "stranger_to_the_careless": good + stranger + careless,
+        "stranger_trusted": good + stranger + named(CA, CLIENT, "stranger"),
+        "stranger_pinned": good + stranger + careless + named(PINNED, CLIENT, "server_pin"),
+        "expired": good + expired,
+        "trusts_nobody": good + setting(CA, CLIENT, b"", 3),
+        "trusts_the_system": bytes([GOOD_START | MAY_TRUST_SYSTEM]) + setting(CA, CLIENT, b"")
+                             + number(TRUST_SYSTEM, CLIENT, 1),
+        "host": good + setting(HOSTNAME, CLIENT, b"192.0.2.1"),
+        "host_elsewhere": good + setting(HOSTNAME, CLIENT, b"elsewhere.test"),
+        "host_of_a_zero": good + setting(HOSTNAME, CLIENT, b"\0"),
+        "host_with_a_zero": good + setting(HOSTNAME, CLIENT, b"host.test\0.elsewhere"),
+        "host_too_long": good + setting(WSS_HOSTNAME, CLIENT, b"h" * 256),
+        "key_with_a_password":
+            good + named(KEY, SERVER, "server_key_old") + named(PASSWORD, SERVER, "secret"),
+        "key_in_pkcs8_with_a_password":
+            good + named(KEY, SERVER, "server_key_locked") + named(PASSWORD, SERVER, "secret"),
+        "key_text_with_a_password":
+            good + setting(KEY, SERVER, pem["server_key_old"]) + named(PASSWORD, SERVER, "secret"),
+        "key_with_a_wrong_password":
+            good + named(KEY, SERVER, "server_key_old") + setting(PASSWORD, SERVER, b"x"),
+        "key_without_its_password": good + named(KEY, SERVER, "server_key_locked"),
+        "key_of_another": good + named(KEY, SERVER, "stranger_key"),
+        "key_missing": good + setting(KEY, SERVER, b""),
+        "version_1_3": good + number(MIN_VERSION, BOTH, 0x304),
+        "version_too_old": good + number(MIN_VERSION, BOTH, 0x302),
+        "ciphers":
+            good + setting(CIPHERS, BOTH, b"TLS_AES_128_GCM_SHA256:ECDHE-ECDSA-AES128-GCM-SHA256"),
+        "ciphers_of_1_2": good + setting(CIPHERS, SERVER, b"ECDHE+AESGCM:!aNULL:@STRENGTH"),
+        "ciphers_of_1_3": good + setting(CIPHERS, CLIENT, b"TLS_CHACHA20_POLY1305_SHA256"),
+        "ciphers_of_different_versions": good + setting(CIPHERS, CLIENT, b"TLS_AES_256_GCM_SHA384")
+                                         + setting(CIPHERS, SERVER, b"ECDHE-ECDSA-AES256-GCM-SHA384"),
+        "ciphers_without_certificates":
+            good + setting(CIPHERS, BOTH, b"ALL:eNULL:aNULL:@SECLEVEL=0"),
+        "ciphers_anonymous": good + setting(CIPHERS, BOTH, b"aNULL:@SECLEVEL=0"),
+        "ciphers_anonymous_carelessly":
+            good + setting(CIPHERS, BOTH, b"aNULL:@SECLEVEL=0") + careless,
+        "ciphers_unknown": good + setting(CIPHERS, BOTH, b"NONE:"),
+        "pinned": good + named(PINNED, CLIENT, "client_pin", "comma", "server_pin"),
+        "pinned_text": good + setting(PINNED, CLIENT, pem["server_pin"].upper()),
+        "pinned_wrong": good + named(PINNED, CLIENT, "client_pin"),
+        "pinned_client": good + client + mutual + named(PINNED, SERVER, "client_pin"),
+        "pinned_client_not_asked": good + client + named(PINNED, SERVER, "client_pin"),
+        "pin_too_short": good + setting(PINNED, CLIENT, b"01:23"),
+        "replaced": bytes([GOOD_START | REPLACES]) + stranger + careless,
+        "replaced_by_what_does_not_fit":
+            bytes([GOOD_START | REPLACES]) + named(CERT, SERVER, "stranger"),
+        "error_before": bytes([GOOD_START | HAS_ERROR]) + client + mutual,
+        "error_before_and_failure": bytes([GOOD_START | HAS_ERROR]) + stranger,
+        "path": good + setting(CERT, BOTH, b"there.pem") + setting(CA, BOTH, b"-----BEGIN"),
+    }
+    for name, flag in (("in_pieces", PIECES_OF_300), ("in_small_pieces", PIECES_OF_7),
+                       ("bytewise", BYTE_BY_BYTE)):
+        seeds[name] = bytes([GOOD_START | flag]) + client + mutual
+    return seeds
+
+
 def main():
     is_check = sys.argv[1:] == ["--check"]
     frames = recorded()
@@ -352,6 +489,7 @@ def main():
             "zap_reply": zap_reply(),
             "curve_client": curve_client(frames),
             "curve_server": curve_server(frames),
+            "tls_options": tls_options(),
     }.items():
         directory = FUZZ / "corpus" / target
         directory.mkdir(parents=True, exist_ok=True)
