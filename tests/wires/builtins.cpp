@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The composition root of libraries for tests: their connections have wires that change all they
-// carry. ZLINK_TOY_CODEC, ZLINK_TOY_CIPHER, ZLINK_CURVE_CIPHER and ZLINK_TLS_BELOW (0 or 1) say
-// which.
+// carry. ZLINK_TOY_CODEC, ZLINK_TOY_CIPHER, ZLINK_CURVE_CIPHER, ZLINK_TLS_BELOW, ZLINK_WEBSOCKET
+// and ZLINK_WSS (0 or 1) say which.
 #include "builtins.hpp"
 
 #if ZLINK_CURVE_CIPHER
@@ -15,12 +15,17 @@
 #include "transport/ipc/ipc.hpp"
 #include "transport/tcp/tcp.hpp"
 #if ZLINK_TLS_BELOW
-#include "support/certificates.hpp"
 #include "transport/tls/context.hpp"
 #include "transport/tls/endpoints.hpp"
 #endif
+#if ZLINK_TLS_BELOW || ZLINK_WSS
+#include "support/certificates.hpp"
+#endif
 #include "transport/udp/udp.hpp"
 #include "transport/websocket/websocket.hpp"
+#if ZLINK_WSS
+#include "transport/wss/wss.hpp"
+#endif
 
 #include <algorithm>
 #include <array>
@@ -188,21 +193,54 @@ const std::array transports{
     core::transport_row{&with_tls<transport::tcp>("tcp", false), frame},
     core::transport_row{&with_tls<transport::ipc>("ipc", true), frame},
 };
-#elif ZLINK_WEBSOCKET
+#elif ZLINK_WEBSOCKET || ZLINK_WSS
+#if ZLINK_WSS
+constexpr const transport::scheme& framed = transport::wss;
+
+// With certificates, which the tests do not know of. OpenSSL is used before the library does, as by
+// an application: it cleans up at exit then.
+std::shared_ptr<const transport::options>
+completed(const std::shared_ptr<const transport::options>& settings)
+{
+    static const test::certificate authority = test::certificate::authority();
+    static const test::certificate own = authority.sign();
+    auto changed = std::make_shared<transport::options>(*settings);
+    transport::tls_settings& tls = changed->tls.edit();
+    tls.certificate = own.text();
+    tls.key = own.key();
+    tls.ca = authority.text();
+    tls.host = "localhost";
+    return changed;
+}
+#else
+constexpr const transport::scheme& framed = transport::ws;
+
+std::shared_ptr<const transport::options>
+completed(std::shared_ptr<const transport::options> settings)
+{
+    return settings;
+}
+#endif
+
+transport::scheme completed_scheme(std::string_view name)
+{
+    return {name,
+            [](std::string_view address, std::shared_ptr<const transport::options> settings,
+               transport::error_code& error) {
+                return framed.parse_connect(address, completed(std::move(settings)), error);
+            },
+            [](std::string_view address, std::shared_ptr<const transport::options> settings,
+               transport::error_code& error) {
+                return framed.parse_bind(address, completed(std::move(settings)), error);
+            },
+            [](std::string_view address, const transport::options& settings) {
+                return framed.canonical(address, settings);
+            }};
+}
+
 // What tests bind as tcp is a WebSocket, and its endpoint says so.
-const transport::scheme disguised{
-    "tcp",
-    [](std::string_view address, std::shared_ptr<const transport::options> settings,
-       transport::error_code& error) {
-        return transport::ws.parse_connect(address, std::move(settings), error);
-    },
-    [](std::string_view address, std::shared_ptr<const transport::options> settings,
-       transport::error_code& error) {
-        return transport::ws.parse_bind(address, std::move(settings), error);
-    },
-    [](std::string_view address, const transport::options& settings) {
-        return transport::ws.canonical(address, settings);
-    }};
+const transport::scheme disguised = completed_scheme("tcp");
+const transport::scheme shown = completed_scheme(ZLINK_WSS ? "wss" : "ws");
 
 constexpr core::transport_row websocket_row(const transport::scheme& scheme)
 {
@@ -214,7 +252,7 @@ constexpr core::transport_row websocket_row(const transport::scheme& scheme)
 
 constexpr std::array transports{
     websocket_row(disguised),
-    websocket_row(transport::ws),
+    websocket_row(shown),
     core::transport_row{&transport::ipc, frame},
 };
 #else
