@@ -15,14 +15,16 @@ namespace zlink::test {
 struct opening_side {
     opening_side(
         boost::asio::io_context& io, int type, transport::upgrades upgrades = {},
-        std::unique_ptr<engine::mechanism> security = std::make_unique<engine::null_mechanism>())
+        std::unique_ptr<engine::mechanism> security = std::make_unique<engine::null_mechanism>(),
+        core::opening::frame_function frame = nullptr)
         : opens(std::make_shared<core::opening>(
               io, pointer, std::move(upgrades),
               type < 0
                   ? nullptr
                   : std::make_unique<engine::handshake>(
                         engine::local_peer{.socket_type = type, .routing_id = {}, .properties = {}},
-                        std::move(security))))
+                        std::move(security)),
+              std::move(frame)))
     {
         stream.portion = 7;
         stream.blocks_every_other_write = true;

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connections with the upgrades of the stream transports, one on top of the other as in these, over
+// streams in memory that fail at each operation: while they are opened, and in traffic.
+#include "core/connection/opening_for_tests.hpp"
+#include "core/connection/writer.hpp"
+#include "core/pipe/pipe.hpp"
+#include "engine/commands/traffic_commands.hpp"
+#include "engine/handshake/socket_types.hpp"
+#include "engine/handshake/zws.hpp"
+#include "engine/traffic/inbound.hpp"
+#include "engine/traffic/wire_inbound.hpp"
+#include "transport/websocket/http_upgrade.hpp"
+#if ZLINK_HAS_TLS
+#include "support/certificates.hpp"
+#include "transport/tls/context.hpp"
+#include "transport/tls/upgrade.hpp"
+#endif
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace zlink::core {
+namespace {
+
+namespace types = engine::socket_types;
+using kind = opening::end_kind;
+using side = test::opening_side;
+using test::memory_stream;
+
+/// What lies between ZMTP and the connection.
+struct layers {
+    const char* name;
+    bool tls;
+    bool websocket;
+
+    friend std::ostream& operator<<(std::ostream& out, const layers& of) { return out << of.name; }
+};
+
+#if ZLINK_HAS_TLS
+using tls_parts_side = transport::tls_parts::side;
+
+std::shared_ptr<transport::tls_parts::context> tls_context(tls_parts_side which)
+{
+    static const test::certificate authority = test::certificate::authority();
+    static const test::certificate own = authority.sign();
+    transport::tls_settings settings;
+    if (which == tls_parts_side::server) {
+        settings.certificate = own.text();
+        settings.key = own.key();
+    } else {
+        settings.ca = authority.text();
+    }
+    transport::error_code error;
+    auto made = transport::tls_parts::context::make(which, settings, "localhost", error);
+    EXPECT_FALSE(error);
+    return made;
+}
+#endif
+
+class no_commands final : public engine::command_handler {
+public:
+    void on_command(std::span<const std::byte>) override { ++count; }
+    int count = 0;
+};
+
+/// The socket's side of a session that only looks when it is told to.
+class idle_peer final : public pipe_peer {
+public:
+    wake_result on_readable() noexcept override { return {}; }
+    void on_writable() noexcept override {}
+    void on_closed(int) noexcept override {}
+};
+
+/// Both ends of a connection: PUSH has connected to PULL.
+class ends {
+public:
+    ends(boost::asio::io_context& io, const layers& of)
+        : io_(io),
+          client(io, types::push, upgrades_of(of, true), std::make_unique<engine::null_mechanism>(),
+                 frame_of(of, true)),
+          server(io, types::pull, upgrades_of(of, false),
+                 std::make_unique<engine::null_mechanism>(), frame_of(of, false))
+    {
+        for (side* each : {&client, &server})
+            each->stream.portion = of.tls ? 200 : 50;
+    }
+    ~ends()
+    {
+        for (side* each : {&client, &server})
+            if (each->opens)
+                each->opens->stop();
+    }
+    ends(const ends&) = delete;
+    ends& operator=(const ends&) = delete;
+
+    /// Until neither has anything to do; where one has ended without success, the other one finds
+    /// the end of the stream.
+    void open()
+    {
+        client.start();
+        server.start();
+        bool busy = true;
+        while (busy) {
+            busy = move(client, server);
+            busy |= move(server, client);
+            busy |= client.stream.turn();
+            busy |= server.stream.turn();
+            busy |= run_posted();
+            // What the opening leaves to the traffic is sent by that.
+            if (!busy && client.ends == 1 && server.ends == 0 && !client.unsent.empty()) {
+                write(*client.pointer, std::exchange(client.unsent, {}));
+                busy = true;
+            }
+            if (!busy && server.ends == 1 && client.ends == 0 && !server.unsent.empty()) {
+                write(*server.pointer, std::exchange(server.unsent, {}));
+                busy = true;
+            }
+        }
+        end_after(client, server);
+        end_after(server, client);
+    }
+    bool is_open() const
+    {
+        return client.ends == 1 && client.ending.kind == kind::succeeded && server.ends == 1 &&
+               server.ending.kind == kind::succeeded;
+    }
+    /// What one side has written is there for the other.
+    static bool move(side& from, side& to)
+    {
+        const std::string bytes = std::exchange(from.stream.written, {});
+        to.stream.input += bytes;
+        return !bytes.empty();
+    }
+
+private:
+    boost::asio::io_context& io_;
+
+public:
+    side client;
+    side server;
+
+private:
+    static transport::upgrades upgrades_of(const layers& of, bool connects)
+    {
+        transport::upgrades all;
+#if ZLINK_HAS_TLS
+        if (of.tls)
+            all.push_back(transport::tls_parts::make_upgrade(
+                tls_context(connects ? tls_parts_side::client : tls_parts_side::server)));
+#endif
+        if (of.websocket && connects)
+            all.push_back(
+                std::make_unique<transport::websocket::http_upgrade_client>("localhost", "/"));
+        else if (of.websocket)
+            all.push_back(std::make_unique<transport::websocket::http_upgrade_server>());
+        for (const auto& each : all)
+            each->offer(engine::zws_protocols("NULL", false));
+        return all;
+    }
+    static opening::frame_function frame_of(const layers& of, bool connects)
+    {
+        if (!of.websocket)
+            return nullptr;
+        return [connects](std::string_view protocol) {
+            return engine::zws_framing(protocol, connects);
+        };
+    }
+    bool run_posted()
+    {
+        io_.restart();
+        return io_.poll() != 0;
+    }
+    void write(transport::stream& to, const std::string& bytes)
+    {
+        for (std::size_t done = 0; done < bytes.size();) {
+            const iovec rest{const_cast<char*>(bytes.data()) + done, bytes.size() - done};
+            const auto result = to.write_some(&rest, 1);
+            if (result.failed())
+                return;
+            done += result.bytes;
+        }
+        while (to.flush().would_block()) {
+        }
+    }
+    void end_after(side& first, side& second)
+    {
+        const bool has_failed = first.stream.fail_at != memory_stream::never &&
+                                first.stream.operations > first.stream.fail_at;
+        if (first.ends == 0 || (first.ending.kind == kind::succeeded && !has_failed))
+            return;
+        move(first, second);
+        second.stream.ended = true;
+        while (second.ends == 0 && (second.stream.turn() || run_posted())) {
+        }
+    }
+};
+
+class UpgradedConnection : public ::testing::TestWithParam<layers> {
+protected:
+    boost::asio::io_context io_;
+};
+
+TEST_P(UpgradedConnection, is_opened)
+{
+    ends on(io_, GetParam());
+    on.open();
+    ASSERT_TRUE(on.is_open());
+    EXPECT_EQ(on.client.ending.remote.socket_type, types::pull);
+    EXPECT_EQ(on.server.ending.remote.socket_type, types::push);
+    EXPECT_EQ(on.client.ending.codec != nullptr, GetParam().websocket);
+    EXPECT_EQ(on.server.ending.codec != nullptr, GetParam().websocket);
+}
+
+TEST_P(UpgradedConnection, is_broken_once_by_each_operation_of_the_opening_that_fails)
+{
+    for (side ends::*const failing : {&ends::client, &ends::server}) {
+        side ends::*const other = failing == &ends::client ? &ends::server : &ends::client;
+        int at = 0;
+        for (bool failed = true; failed; ++at) {
+            SCOPED_TRACE((failing == &ends::client ? "client " : "server ") + std::to_string(at));
+            ends on(io_, GetParam());
+            (on.*failing).stream.fail_at = at;
+            on.open();
+            failed = (on.*failing).stream.operations > at;
+            ASSERT_EQ((on.*failing).ends, 1);
+            ASSERT_EQ((on.*other).ends, 1);
+            if (!failed) {
+                EXPECT_TRUE(on.is_open());
+                continue;
+            }
+            if ((on.*failing).ending.kind == kind::succeeded)
+                continue; // what failed was the first write of the traffic
+            EXPECT_EQ((on.*failing).ending.kind, kind::broken);
+            EXPECT_EQ((on.*failing).ending.error, ECONNRESET);
+            // Who has done its part need not know of it yet.
+            if ((on.*other).ending.kind != kind::succeeded) {
+                EXPECT_EQ((on.*other).ending.kind, kind::broken);
+                EXPECT_NE((on.*other).ending.error, 0);
+            }
+        }
+        EXPECT_GT(at, 6);
+    }
+}
+
+/// The traffic of a connection; `to` is the queue of the socket that receives, which lasts longer.
+class traffic {
+public:
+    traffic(ends& on, writer& out, const std::shared_ptr<channel_pair>& to) : on_(on), out_(out)
+    {
+        engine::wire sending;
+        engine::wire receiving;
+        if (on.client.ending.codec)
+            sending.codec = on.client.ending.codec;
+        if (on.server.ending.codec)
+            receiving.codec = on.server.ending.codec;
+        if (receiving.decodes_queue_format())
+            in_ = std::make_unique<engine::inbound>(to->a_to_b, any_message(), commands_);
+        else
+            in_ = std::make_unique<engine::wire_inbound>(to->a_to_b, receiving, any_message(),
+                                                         commands_);
+        take(on.server.rest);
+        for (side* each : {&on.client, &on.server}) {
+            each->stream.portion = 6'000;
+            each->stream.blocks_every_other_write = false;
+        }
+        out_.attach(*on.client.pointer, std::as_bytes(std::span(on.client.unsent)), sending);
+    }
+    ~traffic() { out_.detach(); }
+    traffic(const traffic&) = delete;
+    traffic& operator=(const traffic&) = delete;
+
+    /// Until all that is queued has come, or one of the sides has found the connection broken.
+    void run()
+    {
+        bool pinged = false;
+        for (int quiet = 0; quiet < 3 && !sender_failed && !receiver_failed;) {
+            if (!std::exchange(pinged, true))
+                out_.send_command({engine::traffic_command_kind::ping, {}, 0});
+            sender_failed = out_.drain().state == writer::status::failed;
+            bool moved = ends::move(on_.client, on_.server);
+            while (!receiver_failed && read())
+                moved = true;
+            quiet = moved || !out_.drained() ? 0 : quiet + 1;
+        }
+    }
+    /// What the broken connection has taken comes, and then its end.
+    void end()
+    {
+        ends::move(on_.client, on_.server);
+        on_.server.stream.ended = true;
+        for (int reads = 0; !receiver_failed; ++reads) {
+            ASSERT_LT(reads, 10'000) << "the end is never found";
+            read();
+        }
+    }
+
+    bool sender_failed = false;
+    bool receiver_failed = false; ///< or has found the end
+
+private:
+    static const engine::message_rules& any_message()
+    {
+        static const engine::message_rules rules(-1, engine::kept_commands::none);
+        return rules;
+    }
+    void take(std::string bytes)
+    {
+        while (!bytes.empty()) {
+            iovec space[engine::decoder::most_entries];
+            const int count = in_->prepare(space);
+            std::size_t moved = 0;
+            for (int i = 0; i < count; ++i) {
+                const std::size_t some = std::min(space[i].iov_len, bytes.size() - moved);
+                std::memcpy(space[i].iov_base, bytes.data() + moved, some);
+                moved += some;
+            }
+            EXPECT_EQ(engine::inbound_error::none, in_->received(moved));
+            bytes.erase(0, moved);
+        }
+    }
+    bool read()
+    {
+        iovec space[engine::decoder::most_entries];
+        const int count = in_->prepare(space);
+        const auto result = on_.server.pointer->read_some(space, count);
+        if (result.bytes != 0) {
+            EXPECT_EQ(engine::inbound_error::none, in_->received(result.bytes));
+        }
+        receiver_failed = result.failed() || (result.bytes == 0 && result.error == 0);
+        return result.bytes != 0;
+    }
+
+    ends& on_;
+    writer& out_;
+    no_commands commands_;
+    std::unique_ptr<engine::decoder> in_;
+};
+
+/// The queues of two sockets, which outlast the connections between these.
+class queues {
+public:
+    static constexpr int messages = 12;
+
+    queues()
+    {
+        sender_.set_other_end(std::make_shared<idle_peer>());
+        for (int number = 0; number < messages; ++number) {
+            for (int part = 0; part < parts_of(number); ++part) {
+                const std::string body = part_of(number, part);
+                EXPECT_TRUE(sender_.write(core::frame_of(body, part + 1 < parts_of(number))));
+            }
+        }
+    }
+    /// Takes what has come: whole messages, in their order, none twice, and none missing between
+    /// the first and the last. Returns the number of the first one, -1: nothing has come.
+    int receive_all()
+    {
+        int first = -1;
+        for (frame part; receiver_.peek(part);) {
+            const int number = std::stoi(std::string(part.text().substr(0, part.text().find('x'))));
+            EXPECT_LE(next, number);
+            if (first < 0) {
+                first = number;
+            } else {
+                EXPECT_EQ(next, number);
+            }
+            for (int at = 0; at < parts_of(number); ++at) {
+                if (!receiver_.peek(part)) {
+                    ADD_FAILURE() << "message " << number << " has been cut";
+                    return first;
+                }
+                EXPECT_TRUE(part_of(number, at) == part.text()) << number;
+                EXPECT_EQ(at + 1 < parts_of(number), part.more());
+                receiver_.pop();
+            }
+            next = number + 1;
+        }
+        return first;
+    }
+
+    const std::shared_ptr<channel_pair> received = std::make_shared<channel_pair>();
+    int next = 0; ///< the number behind that of the last message that was received
+
+private:
+    static std::string part_of(int number, int part)
+    {
+        static constexpr std::size_t sizes[] = {1, 200, 5'000, 0, 126, 20'000, 66'000};
+        const auto at = static_cast<std::size_t>(number + part) % std::size(sizes);
+        return std::to_string(number) + std::string(sizes[at], 'x');
+    }
+    static int parts_of(int number) { return 1 + number % 3; }
+
+    const std::shared_ptr<channel_pair> sent_ = std::make_shared<channel_pair>();
+    pipe_end sender_{sent_, true, nullptr};
+    pipe_end receiver_{received, false, nullptr};
+
+public:
+    writer out{sent_->a_to_b};
+};
+
+TEST_P(UpgradedConnection, carries_messages)
+{
+    queues between;
+    ends on(io_, GetParam());
+    on.open();
+    ASSERT_TRUE(on.is_open());
+    traffic carried(on, between.out, between.received);
+    carried.run();
+    EXPECT_FALSE(carried.sender_failed || carried.receiver_failed);
+    EXPECT_EQ(0, between.receive_all());
+    EXPECT_EQ(queues::messages, between.next);
+    EXPECT_TRUE(between.out.drained());
+}
+
+// What a connection has taken, or its receiver has not read, may go with it: it is in the kernel,
+// or encrypted. Nothing else does, nothing comes twice, and no message is cut.
+TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_operation_of_the_traffic_fails)
+{
+    for (side ends::*const failing : {&ends::client, &ends::server}) {
+        const bool sender_fails = failing == &ends::client;
+        int at = 0;
+        for (bool failed = true; failed; ++at) {
+            SCOPED_TRACE((sender_fails ? "sender " : "receiver ") + std::to_string(at));
+            queues between;
+            {
+                ends on(io_, GetParam());
+                on.open();
+                ASSERT_TRUE(on.is_open());
+                (on.*failing).stream.fail_at = (on.*failing).stream.operations + at;
+                traffic first(on, between.out, between.received);
+                first.run();
+                failed = first.sender_failed || first.receiver_failed;
+                ASSERT_NO_FATAL_FAILURE(first.end());
+                for (side* each : {&on.client, &on.server})
+                    each->pointer->shutdown();
+            }
+            const int begins = between.receive_all();
+            EXPECT_TRUE(begins == 0 || begins == -1);
+            const int received = between.next;
+            ends on(io_, GetParam());
+            on.open();
+            ASSERT_TRUE(on.is_open());
+            traffic second(on, between.out, between.received);
+            second.run();
+            EXPECT_FALSE(second.sender_failed || second.receiver_failed);
+            EXPECT_TRUE(between.out.drained());
+            const int goes_on = between.receive_all();
+            if (goes_on != -1) {
+                EXPECT_EQ(queues::messages, between.next);
+            }
+            if (sender_fails && !GetParam().tls) {
+                EXPECT_EQ(queues::messages, between.next);
+                EXPECT_TRUE(goes_on == received || received == queues::messages);
+            }
+            ASSERT_FALSE(HasFailure());
+        }
+        EXPECT_GT(at, 20);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(By, UpgradedConnection,
+                         ::testing::Values(layers{"plain", false, false},
+#if ZLINK_HAS_TLS
+                                           layers{"tls", true, false}, layers{"wss", true, true},
+#endif
+                                           layers{"ws", false, true}),
+                         [](const auto& of) { return std::string(of.param.name); });
+
+} // namespace
+} // namespace zlink::core
