@@ -112,8 +112,8 @@ public:
         while (busy) {
             busy = move(client, server);
             busy |= move(server, client);
-            busy |= client.stream.turn();
-            busy |= server.stream.turn();
+            busy |= client.stream.call_waiting();
+            busy |= server.stream.call_waiting();
             busy |= run_posted();
             // What the opening leaves to the traffic is sent by that.
             if (!busy && client.ends == 1 && server.ends == 0 && !client.unsent.empty()) {
@@ -199,7 +199,7 @@ private:
             return;
         move(first, second);
         second.stream.ended = true;
-        while (second.ends == 0 && (second.stream.turn() || run_posted())) {
+        while (second.ends == 0 && (second.stream.call_waiting() || run_posted())) {
         }
     }
 };
