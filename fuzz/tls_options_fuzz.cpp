@@ -87,9 +87,10 @@ static_assert(rows.size() == 16);
 
 /// The options of a socket, and what they have to be.
 struct endpoint_options {
-    core::socket_options real{.type = ZMQ_PAIR};
+    core::socket_options real;
     tls_settings expected;
 
+    endpoint_options() { real.type = ZMQ_PAIR; }
     const tls_settings& tls() const { return *real.transport.tls; }
 
     void set(const option_row& row, const void* value, std::size_t bytes)
