@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#define ZMQ_BUILD_DRAFT_API
 #include "no_loss_cell.hpp"
 
 #include <atomic>
@@ -13,7 +14,11 @@
 #include <vector>
 
 #include "no_loss_payload.hpp"
+#include "support/endpoint.hpp"
 #include "support/socket.hpp"
+#if ZLINK_HAS_TLS
+#include "support/certificates.hpp"
+#endif
 
 namespace zlink::test {
 namespace {
@@ -79,6 +84,39 @@ int receiver_type(flow pattern)
     throw std::logic_error("unknown flow");
 }
 
+std::string bind_address(carrier kind)
+{
+    switch (kind) {
+    case carrier::tcp:
+        return fresh_bind_address(transport::tcp);
+    case carrier::ipc:
+        return fresh_bind_address(transport::ipc);
+    case carrier::inproc:
+        return fresh_bind_address(transport::inproc);
+    case carrier::tls:
+    case carrier::ws:
+    case carrier::wss:
+        return std::string(name_of(kind)) + "://127.0.0.1:*";
+    }
+    throw std::logic_error("unknown carrier");
+}
+
+bool is_encrypted(carrier kind)
+{
+    return kind == carrier::tls || kind == carrier::wss;
+}
+
+void give_certificates([[maybe_unused]] test_socket& server, [[maybe_unused]] test_socket& client)
+{
+#if ZLINK_HAS_TLS
+    static const certificate authority = certificate::authority();
+    static const certificate own = authority.sign();
+    server.set(ZMQ_TLS_CERT, own.text());
+    server.set(ZMQ_TLS_KEY, own.key());
+    client.set(ZMQ_TLS_CA, authority.text());
+#endif
+}
+
 class cell_run {
 public:
     explicit cell_run(const cell& what) : what_(what), buffer_(what.size_bytes + 1)
@@ -99,7 +137,9 @@ public:
             sender_.set(ZMQ_ROUTER_MANDATORY, 1);
             sender_.set(ZMQ_CONNECT_ROUTING_ID, receiver_id);
         }
-        sender_.connect(receiver_.bind_and_resolve(fresh_bind_address(what.kind)));
+        if (is_encrypted(what.kind))
+            give_certificates(receiver_, sender_);
+        sender_.connect(receiver_.bind_and_resolve(bind_address(what.kind)));
     }
 
     void send_all(progress& state)
@@ -300,6 +340,34 @@ const char* name_of(flow pattern)
         return "router-router";
     }
     return "?";
+}
+
+const char* name_of(carrier kind)
+{
+    switch (kind) {
+    case carrier::tcp:
+        return "tcp";
+    case carrier::ipc:
+        return "ipc";
+    case carrier::inproc:
+        return "inproc";
+    case carrier::tls:
+        return "tls";
+    case carrier::ws:
+        return "ws";
+    case carrier::wss:
+        return "wss";
+    }
+    return "?";
+}
+
+bool is_available(carrier kind)
+{
+    if (kind == carrier::tcp || kind == carrier::inproc)
+        return true;
+    if (is_encrypted(kind) && !ZLINK_HAS_TLS)
+        return false;
+    return zmq_has(name_of(kind)) != 0;
 }
 
 std::string cell::description() const

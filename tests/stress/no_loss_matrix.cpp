@@ -17,7 +17,17 @@ using namespace zlink::test;
 
 const std::vector<flow> all_flows{flow::pair,          flow::pub_sub,       flow::push_pull,
                                   flow::dealer_dealer, flow::dealer_router, flow::router_router};
-const std::vector<transport> all_transports{transport::tcp, transport::ipc, transport::inproc};
+const std::vector<carrier> all_transports{carrier::tcp, carrier::ipc, carrier::inproc,
+                                          carrier::tls, carrier::ws,  carrier::wss};
+
+std::vector<carrier> available_transports()
+{
+    std::vector<carrier> those;
+    for (const carrier kind : all_transports)
+        if (is_available(kind))
+            those.push_back(kind);
+    return those;
+}
 
 template <typename Value>
 std::map<std::string, Value> names_of(const std::vector<Value>& values)
@@ -30,7 +40,7 @@ std::map<std::string, Value> names_of(const std::vector<Value>& values)
 
 struct settings {
     std::vector<flow> patterns = all_flows;
-    std::vector<transport> transports = all_transports;
+    std::vector<carrier> transports = available_transports();
     std::vector<std::size_t> sizes_bytes{64, 1024};
     std::vector<std::uint64_t> counts{2'000, 10'000, 200'000};
     std::vector<int> hwms{1, 10, 1000, 0};
@@ -44,7 +54,7 @@ std::vector<cell> cells_of(const settings& chosen)
 {
     std::vector<cell> cells;
     for (const flow pattern : chosen.patterns)
-        for (const transport kind : chosen.transports)
+        for (const carrier kind : chosen.transports)
             for (const std::size_t size : chosen.sizes_bytes)
                 for (const std::uint64_t count : chosen.counts)
                     for (const int hwm : chosen.hwms)
@@ -61,7 +71,8 @@ void add_options(CLI::App& app, settings& chosen)
 {
     app.add_option("--patterns", chosen.patterns, "Patterns to run")
         ->transform(CLI::CheckedTransformer(names_of(all_flows)));
-    app.add_option("--transports", chosen.transports, "Transports to run")
+    app.add_option("--transports", chosen.transports,
+                   "Transports to run; else all that the library has")
         ->transform(CLI::CheckedTransformer(names_of(all_transports)));
     app.add_option("--sizes", chosen.sizes_bytes, "Message sizes in bytes")
         ->check(CLI::Range(16, 100'000'000));
