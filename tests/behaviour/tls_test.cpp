@@ -2,6 +2,7 @@
 // Sockets that talk over TLS, and peers that are refused.
 #define ZMQ_BUILD_DRAFT_API
 #include "support/certificates.hpp"
+#include "support/endpoint.hpp"
 #include "support/fixture.hpp"
 #include "support/listening_post.hpp"
 #include "support/raw_peer.hpp"
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <fstream>
 #include <optional>
+#include <sys/stat.h>
 #include <thread>
 
 namespace zlink::test {
@@ -245,14 +247,23 @@ TEST_F(ZlinkOnlyTls, endpoint_without_what_it_needs_is_invalid)
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, any_port)));
     socket.set(ZMQ_TLS_KEY, "/there/is/no/such/file");
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, any_port)));
+    const std::string fifo = scratch_directory() + "/fifo";
+    ASSERT_EQ(0, ::mkfifo(fifo.c_str(), 0600));
+    socket.set(ZMQ_TLS_KEY, fifo); // nobody writes to it
+    EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, any_port)));
+    const std::string damaged = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     socket.set(ZMQ_TLS_KEY, own.key());
+    socket.set(ZMQ_TLS_CERT, own.text() + damaged);
+    EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, any_port)));
+    socket.set(ZMQ_TLS_CERT, own.text());
     socket.set(ZMQ_TLS_REQUIRE_CLIENT_CERT, 2); // by whom?
     EXPECT_TRUE(fails_with(EINVAL, zmq_bind(socket, any_port)));
     socket.set(ZMQ_TLS_REQUIRE_CLIENT_CERT, 0);
     socket.bind(any_port);
 
     test_socket peer(context_, ZMQ_PAIR);
-    for (const std::string ca : {"/there/is/no/such/file", "-----BEGIN CERTIFICATE-----\nAAAA\n"}) {
+    for (const std::string& ca : {std::string("/there/is/no/such/file"), scratch_directory(),
+                                  damaged, authority().text() + damaged}) {
         peer.set(ZMQ_TLS_CA, ca);
         EXPECT_TRUE(fails_with(EINVAL, zmq_connect(peer, "tls://127.0.0.1:1")));
     }

@@ -8,10 +8,13 @@
 #include <boost/system/system_error.hpp>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <netinet/in.h>
 #include <new>
+#include <openssl/pemerr.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <utility>
 
 namespace zlink::transport::tls_parts {
@@ -53,12 +56,16 @@ bool is_text(const std::string& text_or_path) noexcept
     return text_or_path.find("-----BEGIN") != std::string::npos;
 }
 
-// The text itself, or what the file has that it names.
+// The text itself, or what the file has that it names. Anything but a file could make its reader
+// wait, or have no end.
 bio_ptr open_pem(const std::string& text_or_path)
 {
-    return bio_ptr(is_text(text_or_path)
-                       ? BIO_new_mem_buf(text_or_path.data(), static_cast<int>(text_or_path.size()))
-                       : BIO_new_file(text_or_path.c_str(), "r"));
+    if (is_text(text_or_path))
+        return bio_ptr(BIO_new_mem_buf(text_or_path.data(), static_cast<int>(text_or_path.size())));
+    std::error_code unknown;
+    if (!std::filesystem::is_regular_file(text_or_path, unknown))
+        return nullptr;
+    return bio_ptr(BIO_new_file(text_or_path.c_str(), "r"));
 }
 
 // Never asks anybody: without a callback OpenSSL would read from the terminal.
@@ -82,6 +89,14 @@ x509_ptr next_certificate(BIO* in)
     return x509_ptr(certificate);
 }
 
+// After next_certificate() has found none: was that because there are no more, rather than a
+// damaged one?
+bool are_all_read() noexcept
+{
+    const unsigned long why = ERR_peek_last_error();
+    return ERR_GET_LIB(why) == ERR_LIB_PEM && ERR_GET_REASON(why) == PEM_R_NO_START_LINE;
+}
+
 bool use_certificate(SSL_CTX* context, const tls_settings& settings)
 {
     const bio_ptr in = open_pem(settings.certificate);
@@ -95,6 +110,8 @@ bool use_certificate(SSL_CTX* context, const tls_settings& settings)
             return false;
         static_cast<void>(link.release());
     }
+    if (!are_all_read())
+        return false;
     const bio_ptr key_in = open_pem(settings.key);
     if (!key_in)
         return false;
@@ -309,7 +326,7 @@ bool context::trust(const tls_settings& settings)
                 (which_ == side::server && SSL_CTX_add_client_CA(context_, trusted.get()) != 1))
                 return false;
         }
-        if (!any)
+        if (!any || !are_all_read())
             return false;
     } else if (which_ == side::client && settings.trust_system) {
         // By their paths: OpenSSL's own function would read environment variables.
@@ -393,10 +410,11 @@ std::shared_ptr<context> context_source::find_or_make(error_code& error) const
         std::vector<std::weak_ptr<context>> list;
     };
     static all_contexts& all = *new all_contexts; // for threads that outlive main()
+    const std::string host = wanted_host(settings_, host_);
     {
         const std::lock_guard lock(all.mutex);
         for (const auto& each : all.list)
-            if (auto other = each.lock(); other && other->is_for(which_, settings_, host_, seen_))
+            if (auto other = each.lock(); other && other->is_for(which_, settings_, host, seen_))
                 return other;
     }
     auto made = context::make(which_, settings_, host_, error);
