@@ -112,6 +112,22 @@ protected:
         to_.credit.add_sent(1);
         marked_ = true;
     }
+    /// The same for many frames: `bytes` bytes were written at the reserved place of the channel,
+    /// and the first `message_bytes` of them end the last of `messages` whole messages; `more`: the
+    /// message of the last frame goes on.
+    void end_of_frames(std::size_t bytes, std::size_t message_bytes, std::uint64_t messages,
+                       bool more) noexcept
+    {
+        base::byte_queue& queue = to_.queue;
+        queue.advance(message_bytes);
+        if (messages != 0) {
+            queue.mark(messages);
+            to_.credit.add_sent(messages);
+            marked_ = true;
+        }
+        queue.advance(bytes - message_bytes);
+        in_message_ = more;
+    }
     void publish() noexcept
     {
         if (std::exchange(marked_, false))

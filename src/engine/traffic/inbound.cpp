@@ -216,16 +216,8 @@ void inbound::walk_plain_frames() noexcept
     }
     const auto incomplete = static_cast<std::size_t>(end - at);
     const auto until_last_end = static_cast<std::size_t>(end - last_end);
-    in_message_ = more;
     went_on_ |= incomplete < have_;
-    base::byte_queue& queue = to_.queue;
-    queue.advance(have_ - until_last_end);
-    if (messages) {
-        queue.mark(messages);
-        to_.credit.add_sent(messages);
-        marked_ = true;
-    }
-    queue.advance(until_last_end - incomplete);
+    end_of_frames(have_ - incomplete, have_ - until_last_end, messages, more);
     have_ = incomplete;
 }
 

@@ -309,8 +309,13 @@ std::size_t outgoing::bytes_on_wire(const traffic_command& command) const
 // Can the bytes of the queue be sent as they lie there?
 bool outgoing::passes_queue() const noexcept
 {
-    return encodes_queue_format_ &&
-           (!wire_ || !wire_->filter || wire_->filter->passes_all(from_.queue.send_position()));
+    return encodes_queue_format_ && passes_filter(from_.queue.send_position());
+}
+
+// Do all frames from this position of the queue on pass as they are?
+bool outgoing::passes_filter(std::uint64_t position) const noexcept
+{
+    return !wire_ || !wire_->filter || wire_->filter->passes_all(position);
 }
 
 // What of the queue the batch has written, or need not write.
@@ -345,8 +350,7 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
 bool outgoing::encode_run(base::byte_queue::lookahead& ahead)
 {
     constexpr std::size_t run_messages = 256;
-    if (wire_->cipher || !ahead.load() ||
-        (wire_->filter && !wire_->filter->passes_all(ahead.position())))
+    if (wire_->cipher || !ahead.load() || !passes_filter(ahead.position()))
         return false;
     const std::span frames(ahead.begin(), ahead.end());
     // For all there is, unless the messages are tiny; in any case for the first one.
@@ -445,11 +449,8 @@ void outgoing::passed_by(std::size_t queued, std::size_t message, std::size_t ta
         rest_expected_ = false; // it was first
     }
     const std::size_t of_message = taken - std::min(taken, queued);
-    if (of_message == message) {
-        from_.credit.add_sent(1);
-        wake_producer_ |= from_.credit.add_taken(1);
-        ++passed_by_;
-    }
+    if (of_message == message)
+        count_passed_by();
     if (of_message != 0)
         rest_expected_ = of_message != message;
 }
@@ -458,8 +459,7 @@ void outgoing::passed_by(std::size_t queued, std::size_t message, std::size_t ta
 bool outgoing::can_encode_past() const noexcept
 {
     return wire_ && !encodes_queue_format_ && !wire_->cipher && all_taken() && !rest_expected_ &&
-           !rest_is_void_ &&
-           (!wire_->filter || wire_->filter->passes_all(from_.queue.send_position()));
+           !rest_is_void_ && passes_filter(from_.queue.send_position());
 }
 
 bool outgoing::encode_past(std::span<const std::byte> frames,
@@ -472,7 +472,7 @@ bool outgoing::encode_past(std::span<const std::byte> frames,
         frame_encoder encoder(*wire_, *batch_);
         for (zmtp3::frame_header at; zmtp3::decode_header(frames.data(), frames.size(), at);) {
             frames = frames.subspan(at.header_bytes);
-            if (frames.empty() && at.body_bytes == body.size()) {
+            if (frames.empty()) {
                 encoder.put_borrowed(at.flags, body);
                 return true;
             }
@@ -486,11 +486,16 @@ bool outgoing::encode_past(std::span<const std::byte> frames,
     return false;
 }
 
-void outgoing::keep_past(base::certain_memory& room) noexcept
+void outgoing::count_passed_by() noexcept
 {
     from_.credit.add_sent(1);
     wake_producer_ |= from_.credit.add_taken(1);
     ++passed_by_;
+}
+
+void outgoing::keep_past(base::certain_memory& room) noexcept
+{
+    count_passed_by();
     if (batch_waits())
         batch_->keep_borrowed(room);
 }

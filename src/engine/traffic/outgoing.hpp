@@ -121,6 +121,8 @@ private:
     enum class source : std::uint8_t { none, staged, batch, newest, queue };
 
     bool passes_queue() const noexcept;
+    bool passes_filter(std::uint64_t position) const noexcept;
+    void count_passed_by() noexcept;
     bool is_at_boundary() const noexcept;
     offer one(source from, std::byte* at, std::size_t bytes, std::span<iovec> entries,
               bool begins) noexcept;

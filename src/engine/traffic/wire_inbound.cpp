@@ -169,14 +169,7 @@ void wire_inbound::take_run() noexcept
             wire_.codec->decode_run(std::span(buffer_).subspan(next_, available()),
                                     {queue.tail(), queue.room()}, rules_.max_message_bytes());
         if (done.bytes_read != 0) {
-            queue.advance(done.message_bytes_written);
-            if (done.messages != 0) {
-                queue.mark(done.messages);
-                to_.credit.add_sent(done.messages);
-                marked_ = true;
-            }
-            queue.advance(done.bytes_written - done.message_bytes_written);
-            in_message_ = done.more;
+            end_of_frames(done.bytes_written, done.message_bytes_written, done.messages, done.more);
             went_on_ = true;
             next_ += done.bytes_read;
         }

@@ -111,19 +111,18 @@ public:
     /// which follow each other in `frames` as they lie in a queue, and writes their frames to
     /// `out`, as far as both are enough and there are entries of `ends`, one for each message. May
     /// stop earlier, and do nothing: what comes next goes the way of all frames.
-    virtual frame_run encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
-                                 std::span<message_end> ends) noexcept
+    virtual frame_run encode_run(std::span<const std::byte> /*frames*/,
+                                 std::span<std::byte> /*out*/,
+                                 std::span<message_end> /*ends*/) noexcept
     {
-        static_cast<void>(frames), static_cast<void>(out), static_cast<void>(ends);
         return {};
     }
     /// The way back: reads short whole frames of messages from `bytes`, and writes them as they lie
     /// in a queue. Stops at anything else, also at what is no frame. No body is larger than
     /// `max_body_bytes`.
-    virtual frame_run decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
-                                 std::uint64_t max_body_bytes) noexcept
+    virtual frame_run decode_run(std::span<const std::byte> /*bytes*/, std::span<std::byte> /*out*/,
+                                 std::uint64_t /*max_body_bytes*/) noexcept
     {
-        static_cast<void>(bytes), static_cast<void>(out), static_cast<void>(max_body_bytes);
         return {};
     }
     /// What a control frame with this (decoded) body says; `other` if nothing for upper layers,

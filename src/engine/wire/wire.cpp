@@ -31,8 +31,8 @@ std::shared_ptr<frame_codec> codec_for(std::uint8_t major_version) noexcept
     return major_version >= 3 ? zmtp3_codec() : major_version == 2 ? zmtp2_codec() : zmtp1_codec();
 }
 
-void frame_encoder::put_frame(std::uint8_t flags, std::span<const std::byte> body,
-                              base::buffer* owner)
+void frame_encoder::encode(std::uint8_t flags, std::span<const std::byte> body, base::buffer* owner,
+                           bool borrows)
 {
     frame_codec& codec = *wire_.codec;
     frame_cipher* const cipher = wire_.cipher.get();
@@ -44,7 +44,7 @@ void frame_encoder::put_frame(std::uint8_t flags, std::span<const std::byte> bod
     out_.append(std::span(
         head, codec.encode_head(head, cipher ? cipher->outer_flags(flags) : flags, bytes)));
     if (!cipher && !codec.changes_bodies())
-        return borrows_ ? out_.append_borrowed(body) : out_.append_body(body, owner);
+        return borrows ? out_.append_borrowed(body) : out_.append_body(body, owner);
     base::buffer_ref block;
     std::span<std::byte> out;
     if (bytes < block_bytes) {

@@ -91,14 +91,15 @@ public:
     }
     /// Puts one frame; a large body is referred to if `owner`, in which it lies, is given. A
     /// command is left out if the codec carries none.
-    void put_frame(std::uint8_t flags, std::span<const std::byte> body, base::buffer* owner);
-    /// The same for a body in memory that nobody keeps, which is referred to: see
+    void put_frame(std::uint8_t flags, std::span<const std::byte> body, base::buffer* owner)
+    {
+        encode(flags, body, owner, false);
+    }
+    /// The same for a body that is referred to without keeping its memory, see
     /// write_batch::append_borrowed().
     void put_borrowed(std::uint8_t flags, std::span<const std::byte> body)
     {
-        borrows_ = true;
-        put_frame(flags, body, nullptr);
-        borrows_ = false;
+        encode(flags, body, nullptr, true);
     }
     /// Puts frames of this side's own making past the filter. `frames` consists of whole frames in
     /// the format of a queue; PING and PONG become control frames of the codec if it has such.
@@ -107,10 +108,12 @@ public:
     bool failed() const noexcept { return failed_; }
 
 private:
+    void encode(std::uint8_t flags, std::span<const std::byte> body, base::buffer* owner,
+                bool borrows);
+
     const wire& wire_;
     write_batch& out_;
     bool failed_ = false;
-    bool borrows_ = false;
 };
 
 /// Appends a message of one part to frames in the format of a queue.

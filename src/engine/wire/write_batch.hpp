@@ -31,9 +31,10 @@ public:
     /// Appends a frame's body: by reference if it is large and `owner`, in which it lies, is given.
     void append_body(std::span<const std::byte> body, base::buffer* owner);
 
-    /// Appends a frame's body where it lies, in memory that nobody keeps: what is not written by
-    /// then must be kept by keep_borrowed() before that goes. At most one.
+    /// Appends a frame's body by reference to memory of the caller's. A batch has at most one such
+    /// body; keep_borrowed() must be called before its memory goes.
     void append_borrowed(std::span<const std::byte> body);
+    /// Copies what is left of the borrowed body, if anything, to `room`.
     void keep_borrowed(base::certain_memory& room) noexcept;
 
     /// Appends `bytes` bytes and returns where they lie, to be written at once: the next call may
