@@ -84,26 +84,17 @@ int receiver_type(flow pattern)
     throw std::logic_error("unknown flow");
 }
 
-std::string bind_address(carrier kind)
+std::string bind_address(const std::string& scheme)
 {
-    switch (kind) {
-    case carrier::tcp:
-        return fresh_bind_address(transport::tcp);
-    case carrier::ipc:
-        return fresh_bind_address(transport::ipc);
-    case carrier::inproc:
-        return fresh_bind_address(transport::inproc);
-    case carrier::tls:
-    case carrier::ws:
-    case carrier::wss:
-        return std::string(name_of(kind)) + "://127.0.0.1:*";
-    }
-    throw std::logic_error("unknown carrier");
+    for (const transport own : {transport::tcp, transport::ipc, transport::inproc})
+        if (scheme == name_of(own))
+            return fresh_bind_address(own);
+    return scheme + "://127.0.0.1:*";
 }
 
-bool is_encrypted(carrier kind)
+bool is_encrypted(const std::string& scheme)
 {
-    return kind == carrier::tls || kind == carrier::wss;
+    return scheme == "tls" || scheme == "wss";
 }
 
 void give_certificates([[maybe_unused]] test_socket& server, [[maybe_unused]] test_socket& client)
@@ -137,9 +128,9 @@ public:
             sender_.set(ZMQ_ROUTER_MANDATORY, 1);
             sender_.set(ZMQ_CONNECT_ROUTING_ID, receiver_id);
         }
-        if (is_encrypted(what.kind))
+        if (is_encrypted(what.scheme))
             give_certificates(receiver_, sender_);
-        sender_.connect(receiver_.bind_and_resolve(bind_address(what.kind)));
+        sender_.connect(receiver_.bind_and_resolve(bind_address(what.scheme)));
     }
 
     void send_all(progress& state)
@@ -342,39 +333,20 @@ const char* name_of(flow pattern)
     return "?";
 }
 
-const char* name_of(carrier kind)
+bool is_available(const std::string& scheme)
 {
-    switch (kind) {
-    case carrier::tcp:
-        return "tcp";
-    case carrier::ipc:
-        return "ipc";
-    case carrier::inproc:
-        return "inproc";
-    case carrier::tls:
-        return "tls";
-    case carrier::ws:
-        return "ws";
-    case carrier::wss:
-        return "wss";
-    }
-    return "?";
-}
-
-bool is_available(carrier kind)
-{
-    if (kind == carrier::tcp || kind == carrier::inproc)
+    if (scheme == "tcp" || scheme == "inproc")
         return true;
-    if (is_encrypted(kind) && !ZLINK_HAS_TLS)
+    if (is_encrypted(scheme) && !ZLINK_HAS_TLS)
         return false;
-    return zmq_has(name_of(kind)) != 0;
+    return zmq_has(scheme.c_str()) != 0;
 }
 
 std::string cell::description() const
 {
     std::ostringstream text;
-    text << name_of(pattern) << ' ' << name_of(kind) << ' ' << size_bytes << " B x " << count
-         << " hwm " << hwm << (slow_receiver ? " slow" : " fast");
+    text << name_of(pattern) << ' ' << scheme << ' ' << size_bytes << " B x " << count << " hwm "
+         << hwm << (slow_receiver ? " slow" : " fast");
     return text.str();
 }
 

@@ -3,10 +3,13 @@
 // mark and kind of receiver, and demands all of them, intact and in order.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "no_loss_cell.hpp"
@@ -17,30 +20,27 @@ using namespace zlink::test;
 
 const std::vector<flow> all_flows{flow::pair,          flow::pub_sub,       flow::push_pull,
                                   flow::dealer_dealer, flow::dealer_router, flow::router_router};
-const std::vector<carrier> all_transports{carrier::tcp, carrier::ipc, carrier::inproc,
-                                          carrier::tls, carrier::ws,  carrier::wss};
+const std::vector<std::string> all_transports{"tcp", "ipc", "inproc", "tls", "ws", "wss"};
 
-std::vector<carrier> available_transports()
+std::vector<std::string> available_transports()
 {
-    std::vector<carrier> those;
-    for (const carrier kind : all_transports)
-        if (is_available(kind))
-            those.push_back(kind);
+    std::vector<std::string> those;
+    std::copy_if(all_transports.begin(), all_transports.end(), std::back_inserter(those),
+                 is_available);
     return those;
 }
 
-template <typename Value>
-std::map<std::string, Value> names_of(const std::vector<Value>& values)
+std::map<std::string, flow> names_of(const std::vector<flow>& values)
 {
-    std::map<std::string, Value> names;
-    for (const Value value : values)
+    std::map<std::string, flow> names;
+    for (const flow value : values)
         names[name_of(value)] = value;
     return names;
 }
 
 struct settings {
     std::vector<flow> patterns = all_flows;
-    std::vector<carrier> transports = available_transports();
+    std::vector<std::string> transports = available_transports();
     std::vector<std::size_t> sizes_bytes{64, 1024};
     std::vector<std::uint64_t> counts{2'000, 10'000, 200'000};
     std::vector<int> hwms{1, 10, 1000, 0};
@@ -54,13 +54,13 @@ std::vector<cell> cells_of(const settings& chosen)
 {
     std::vector<cell> cells;
     for (const flow pattern : chosen.patterns)
-        for (const carrier kind : chosen.transports)
+        for (const std::string& scheme : chosen.transports)
             for (const std::size_t size : chosen.sizes_bytes)
                 for (const std::uint64_t count : chosen.counts)
                     for (const int hwm : chosen.hwms)
                         for (const std::string& receiver : chosen.receivers) {
                             const double scaled = static_cast<double>(count) * chosen.scale;
-                            cells.push_back({pattern, kind, size,
+                            cells.push_back({pattern, scheme, size,
                                              std::max<std::uint64_t>(1, std::uint64_t(scaled)), hwm,
                                              receiver == "slow"});
                         }
@@ -73,7 +73,7 @@ void add_options(CLI::App& app, settings& chosen)
         ->transform(CLI::CheckedTransformer(names_of(all_flows)));
     app.add_option("--transports", chosen.transports,
                    "Transports to run; else all that the library has")
-        ->transform(CLI::CheckedTransformer(names_of(all_transports)));
+        ->check(CLI::IsMember(all_transports));
     app.add_option("--sizes", chosen.sizes_bytes, "Message sizes in bytes")
         ->check(CLI::Range(16, 100'000'000));
     app.add_option("--counts", chosen.counts, "Messages per cell");
