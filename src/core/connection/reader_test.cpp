@@ -61,16 +61,7 @@ public:
         engine::write_batch batch;
         engine::frame_encoder(wire_, batch)
             .put_frame(flags, std::as_bytes(std::span(body)), nullptr);
-        std::string bytes;
-        while (!batch.empty()) {
-            std::array<iovec, 16> pieces{};
-            std::size_t total = 0;
-            const std::size_t count = batch.list(pieces, total);
-            for (const iovec& piece : std::span(pieces).first(count))
-                bytes.append(static_cast<const char*>(piece.iov_base), piece.iov_len);
-            batch.written(total);
-        }
-        return bytes;
+        return test::bytes_of(batch);
     }
     std::string ping() { return frame(ping_body(), flag_command); }
     /// Of parts; those that more follow end with a '+', as in `texts`.

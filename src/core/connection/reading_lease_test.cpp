@@ -5,9 +5,8 @@
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic/inbound.hpp"
 #include "engine/traffic/wire_inbound.hpp"
+#include "engine/wire/toy_wire_for_tests.hpp"
 #include "engine/wire/websocket_codec.hpp"
-#include "engine/wire/wire.hpp"
-#include "engine/wire/write_batch.hpp"
 #include "support/memory_stream.hpp"
 
 #include <algorithm>
@@ -228,39 +227,36 @@ protected:
     ReadingOutside()
     {
         const engine::message_rules rules(-1, engine::kept_commands::none);
-        if (GetParam() == how_it_comes::as_in_a_queue) {
-            auto in = std::make_unique<engine::inbound>(channels_->a_to_b, rules, *this);
+        const auto use = [this](auto in) {
             take_off_envelope_ = [&in = *in] { in.take_off_envelope(); };
             decoder_ = std::move(in);
-        } else {
-            engine::wire how;
-            how.codec = std::make_shared<engine::websocket_codec>(GetParam() == how_it_comes::masked
-                                                                      ? websocket_side::server
-                                                                      : websocket_side::client);
-            auto in = std::make_unique<engine::wire_inbound>(channels_->a_to_b, how, rules, *this);
-            take_off_envelope_ = [&in = *in] { in.take_off_envelope(); };
-            decoder_ = std::move(in);
-        }
+        };
+        if (GetParam() == how_it_comes::as_in_a_queue)
+            use(std::make_unique<engine::inbound>(channels_->a_to_b, rules, *this));
+        else
+            use(std::make_unique<engine::wire_inbound>(
+                channels_->a_to_b, wire_of(websocket_side::server), rules, *this));
         for (std::size_t i = 0; i < body_bytes; ++i)
             body_[i] = static_cast<char>(i * 7 / 5);
+    }
+    /// Of one end, which is that of a server where frames come masked.
+    static engine::wire wire_of(websocket_side end)
+    {
+        engine::wire how;
+        const bool turned = GetParam() == how_it_comes::in_websocket_frames;
+        if (GetParam() != how_it_comes::as_in_a_queue)
+            how.codec = std::make_shared<engine::websocket_codec>(
+                (end == websocket_side::server) != turned ? websocket_side::server
+                                                          : websocket_side::client);
+        return how;
     }
     /// What comes of a frame.
     static std::string sent_frame(std::uint8_t flags, const std::string& body)
     {
-        engine::wire how;
-        if (GetParam() != how_it_comes::as_in_a_queue)
-            how.codec = std::make_shared<engine::websocket_codec>(GetParam() == how_it_comes::masked
-                                                                      ? websocket_side::client
-                                                                      : websocket_side::server);
+        const engine::wire how = wire_of(websocket_side::client);
         engine::write_batch out;
         engine::frame_encoder(how, out).put_frame(flags, engine::as_bytes(body), nullptr);
-        std::string bytes;
-        iovec pieces[4];
-        std::size_t total = 0;
-        const std::size_t count = out.list(pieces, total);
-        for (const iovec& each : std::span(pieces).first(count))
-            bytes.append(static_cast<const char*>(each.iov_base), each.iov_len);
-        return bytes;
+        return test::bytes_of(out);
     }
     std::span<std::byte> memory() { return std::as_writable_bytes(std::span(memory_)); }
     /// What was read into the memory is not there any more.

@@ -2,6 +2,7 @@
 // Messages through pipe, writer, an imagined connection that moves bytes in random portions,
 // inbound, and out of the pipe of the other side.
 #include "base/sync/asymmetric_fence.hpp"
+#include "core/connection/traffic_for_tests.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
 #include "engine/commands/traffic_commands.hpp"
@@ -26,35 +27,14 @@ namespace zlink::core {
 namespace {
 
 using message = std::vector<std::string>;
+using test::any_message;
+using test::counted_commands;
+using test::idle_peer;
+using test::make_decoder;
 using test::memory_stream;
 using test::wire_kind;
 
 constexpr engine::traffic_command ping{engine::traffic_command_kind::ping, {}, 0};
-
-const engine::message_rules any_message(-1, engine::kept_commands::none);
-
-/// The receiving half of a connection.
-std::unique_ptr<engine::decoder> make_decoder(wire_kind kind, base::channel& to,
-                                              engine::command_handler& commands)
-{
-    if (kind == wire_kind::zmtp3)
-        return std::make_unique<engine::inbound>(to, any_message, commands);
-    return std::make_unique<engine::wire_inbound>(to, test::make_wire(kind), any_message, commands);
-}
-
-class no_commands final : public engine::command_handler {
-public:
-    void on_command(std::span<const std::byte>) override { ++count; }
-    int count = 0;
-};
-
-/// The socket's side of a session that only looks when it is told to.
-class idle_peer final : public pipe_peer {
-public:
-    wake_result on_readable() noexcept override { return {}; }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
-};
 
 /// The socket's side of a session that lets a large message pass by the idle queue.
 class direct_peer final : public pipe_peer {
@@ -342,7 +322,7 @@ protected:
             auto channels = std::make_shared<channel_pair>();
             pipe_end receiver(channels, false, nullptr);
             const wire_kind kind = choose();
-            const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
+            const auto inbound = make_decoder(test::make_wire(kind), channels->a_to_b, commands_);
             writer_.attach(stream, {}, test::make_wire(kind));
             for (unsigned i = 1 + random_() % 6; i > 0; --i) {
                 if (test::has_commands(kind) && random_() % 4 == 0)
@@ -370,7 +350,7 @@ protected:
     pipe_end receiver_{in_channels_, false, nullptr};
     memory_stream stream_{random_, 1 + random_() % 100'000};
     writer writer_{out_channels_->a_to_b};
-    no_commands commands_;
+    counted_commands commands_;
     engine::inbound inbound_{in_channels_->a_to_b, any_message, commands_};
     std::unique_ptr<engine::decoder> decoder_; ///< in place of inbound_
 };
@@ -385,7 +365,7 @@ TEST_P(Traffic, arrives_whole_and_in_order_over_every_wire)
 {
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
     writer_.attach(stream_, {}, test::make_wire(kind));
-    decoder_ = make_decoder(kind, in_channels_->a_to_b, commands_);
+    decoder_ = make_decoder(test::make_wire(kind), in_channels_->a_to_b, commands_);
     exchange(test::has_commands(kind));
 }
 
@@ -428,7 +408,7 @@ TEST_P(Traffic, loses_nothing_whichever_operation_fails)
         const auto run = [&](memory_stream& stream) {
             auto receiving = std::make_shared<channel_pair>();
             pipe_end receiver(receiving, false, nullptr);
-            const auto in = make_decoder(kind, receiving->a_to_b, commands_);
+            const auto in = make_decoder(test::make_wire(kind), receiving->a_to_b, commands_);
             out.attach(stream, {}, test::make_wire(kind));
             if (test::has_commands(kind))
                 out.send_command(ping);
@@ -549,7 +529,7 @@ TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
 {
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
     sender_.set_other_end(std::make_shared<direct_peer>(writer_));
-    decoder_ = make_decoder(kind, in_channels_->a_to_b, commands_);
+    decoder_ = make_decoder(test::make_wire(kind), in_channels_->a_to_b, commands_);
     memory_stream wide(random_, 1'000'000);
     writer_.attach(wide, {}, test::make_wire(kind));
     writer_.drain();
@@ -640,7 +620,7 @@ TEST_P(Traffic, commands_follow_an_encoded_message_that_found_no_room)
     ASSERT_EQ(writer::status::blocked, state);
     writer_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
-    const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
+    const auto inbound = make_decoder(test::make_wire(kind), channels->a_to_b, commands_);
     while (state == writer::status::blocked) {
         ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
         state = writer_.drain().state;
@@ -718,7 +698,7 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
     stream_.facts.packet_bytes = random_() % 2 * (8'000 + random_() % 20'000);
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
     peer->attach(stream_, kind);
-    decoder_ = make_decoder(kind, in_channels_->a_to_b, commands_);
+    decoder_ = make_decoder(test::make_wire(kind), in_channels_->a_to_b, commands_);
     message got;
     const auto read = [&] { read_into(*decoder_, stream_); };
     std::deque<message> under_way;
@@ -762,7 +742,7 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
         auto channels = std::make_shared<channel_pair>();
         pipe_end receiver(channels, false, nullptr);
         const wire_kind kind = test::all_wires[random_() % std::size(test::all_wires)];
-        const auto inbound = make_decoder(kind, channels->a_to_b, commands_);
+        const auto inbound = make_decoder(test::make_wire(kind), channels->a_to_b, commands_);
         const auto read_all = [&] {
             frame part;
             while (receiver.peek(part)) {
@@ -855,7 +835,7 @@ TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_n
                  broken.given_up);
             ASSERT_TRUE(broken.given_up);
         }
-        no_commands fine;
+        counted_commands fine;
         const bool never = false;
         engine::inbound next(channels->a_to_b, any_message, fine);
         feed(next, half + frame_bytes(0, "last"), never);

@@ -2,13 +2,12 @@
 // Connections with the upgrades of the stream transports, one on top of the other as in these, over
 // streams in memory that fail at each operation: while they are opened, and in traffic.
 #include "core/connection/opening_for_tests.hpp"
+#include "core/connection/traffic_for_tests.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
 #include "engine/commands/traffic_commands.hpp"
 #include "engine/handshake/socket_types.hpp"
 #include "engine/handshake/zws.hpp"
-#include "engine/traffic/inbound.hpp"
-#include "engine/traffic/wire_inbound.hpp"
 #include "transport/websocket/http_upgrade.hpp"
 #if ZLINK_HAS_TLS
 #include "support/certificates.hpp"
@@ -34,6 +33,8 @@ namespace {
 namespace types = engine::socket_types;
 using kind = opening::end_kind;
 using side = test::opening_side;
+using test::counted_commands;
+using test::idle_peer;
 using test::memory_stream;
 
 /// What lies between ZMTP and the connection.
@@ -65,20 +66,6 @@ std::shared_ptr<transport::tls_parts::context> tls_context(tls_parts_side which)
     return made;
 }
 #endif
-
-class no_commands final : public engine::command_handler {
-public:
-    void on_command(std::span<const std::byte>) override { ++count; }
-    int count = 0;
-};
-
-/// The socket's side of a session that only looks when it is told to.
-class idle_peer final : public pipe_peer {
-public:
-    wake_result on_readable() noexcept override { return {}; }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
-};
 
 /// Both ends of a connection: PUSH has connected to PULL.
 class ends {
@@ -262,11 +249,7 @@ public:
             sending.codec = on.client.ending.codec;
         if (on.server.ending.codec)
             receiving.codec = on.server.ending.codec;
-        if (receiving.decodes_queue_format())
-            in_ = std::make_unique<engine::inbound>(to->a_to_b, any_message(), commands_);
-        else
-            in_ = std::make_unique<engine::wire_inbound>(to->a_to_b, receiving, any_message(),
-                                                         commands_);
+        in_ = test::make_decoder(receiving, to->a_to_b, commands_);
         take(on.server.rest);
         for (side* each : {&on.client, &on.server}) {
             each->stream.portion = 6'000;
@@ -307,11 +290,6 @@ public:
     bool receiver_failed = false; ///< or has found the end
 
 private:
-    static const engine::message_rules& any_message()
-    {
-        static const engine::message_rules rules(-1, engine::kept_commands::none);
-        return rules;
-    }
     void take(std::string bytes)
     {
         while (!bytes.empty()) {
@@ -341,7 +319,7 @@ private:
 
     ends& on_;
     writer& out_;
-    no_commands commands_;
+    counted_commands commands_;
     std::unique_ptr<engine::decoder> in_;
 };
 

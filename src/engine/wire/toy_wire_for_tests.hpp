@@ -7,9 +7,12 @@
 #include "engine/wire/wire.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <ostream>
+#include <span>
+#include <string>
 
 namespace zlink::test {
 
@@ -179,6 +182,18 @@ private:
 };
 
 /// The wires that the tests go through.
+/// What a batch would write, which it still has afterwards.
+inline std::string bytes_of(const engine::write_batch& batch)
+{
+    std::array<iovec, 64> pieces{};
+    std::size_t total = 0;
+    const std::size_t count = batch.list(pieces, total);
+    std::string bytes;
+    for (const iovec& each : std::span(pieces).first(count))
+        bytes.append(static_cast<const char*>(each.iov_base), each.iov_len);
+    return bytes;
+}
+
 enum class wire_kind { zmtp3, zmtp2, zmtp1, toy_cipher, toy_codec, toy_both };
 
 inline constexpr wire_kind all_wires[] = {wire_kind::zmtp3,     wire_kind::zmtp2,

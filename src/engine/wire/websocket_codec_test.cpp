@@ -14,6 +14,7 @@
 #include "engine/codec/zmtp3.hpp"
 #include "engine/handshake/script_test.hpp"
 #include "engine/traffic/wire_inbound.hpp"
+#include "engine/wire/toy_wire_for_tests.hpp"
 #include "engine/wire/wire.hpp"
 
 namespace zlink::test {
@@ -35,13 +36,7 @@ std::string encoded(const wire& how, std::uint8_t flags, std::string_view body)
 {
     write_batch out;
     frame_encoder(how, out).put({flags, as_bytes(body), nullptr, 0});
-    std::string bytes;
-    iovec entries[16];
-    std::size_t total = 0;
-    const std::size_t count = out.list(entries, total);
-    for (std::size_t i = 0; i < count; ++i)
-        bytes.append(static_cast<const char*>(entries[i].iov_base), entries[i].iov_len);
-    return bytes;
+    return bytes_of(out);
 }
 
 std::string encoded_hex(const wire& how, std::uint8_t flags, std::string_view body)
