@@ -22,9 +22,10 @@ public:
     using stalls = writer::stalls;
 
     explicit batching_peer(writer& out) : out_(out) {}
-    passed_by write_through(const iovec (&message)[2]) noexcept override
+    passed_by write_through(const iovec (&message)[2],
+                            base::certain_memory& for_rest) noexcept override
     {
-        const auto passed = out_.write_through(message, stalls::leave, in_stream);
+        const auto passed = out_.write_through(message, for_rest, stalls::leave, in_stream);
         return {passed.bytes, passed.begins_ownership, passed.wake_producer};
     }
     wake_result on_readable() noexcept override { return {.deferred = out_.begin_ownership()}; }

@@ -550,13 +550,14 @@ void session::write_for_owner()
         handle(out_->write_for_owner());
 }
 
-pipe_peer::passed_by session::write_through(const iovec (&message)[2]) noexcept
+pipe_peer::passed_by session::write_through(const iovec (&message)[2],
+                                            base::certain_memory& for_rest) noexcept
 {
     burst* const thread = burst::of_this_thread();
     const bool in_stream = thread && write_policy_.wants_batches(*thread, burst::clock::now());
     if (in_stream && message[1].iov_len < unbatched_bytes)
         return {};
-    const auto passed = current_writer().write_through(message, stalls(), in_stream);
+    const auto passed = current_writer().write_through(message, for_rest, stalls(), in_stream);
     if (thread)
         thread->wrote_batch(burst::clock::now());
     if (passed.begins_ownership)

@@ -91,7 +91,8 @@ public:
     void on_leave() noexcept override { ask(request::read_last); }
     void on_closed(int linger_ms) noexcept override { close(linger_ms); }
     void on_refused() noexcept override { ask(request::refuse); }
-    passed_by write_through(const iovec (&message)[2]) noexcept override;
+    passed_by write_through(const iovec (&message)[2],
+                            base::certain_memory& for_rest) noexcept override;
 
     // batched_connection: any thread
     bool write_committed() noexcept override;

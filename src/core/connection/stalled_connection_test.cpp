@@ -23,9 +23,10 @@ constexpr unsigned for_ever = 1U << 30;
 class sending_peer final : public pipe_peer {
 public:
     explicit sending_peer(writer& out) : out_(out) {}
-    passed_by write_through(const iovec (&message)[2]) noexcept override
+    passed_by write_through(const iovec (&message)[2],
+                            base::certain_memory& for_rest) noexcept override
     {
-        return {out_.write_through(message, how).bytes};
+        return {out_.write_through(message, for_rest, how).bytes};
     }
     wake_result on_readable() noexcept override
     {

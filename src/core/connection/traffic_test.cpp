@@ -41,9 +41,10 @@ class direct_peer final : public pipe_peer {
 public:
     explicit direct_peer(writer& out) : out_(out) {}
 
-    passed_by write_through(const iovec (&message)[2]) noexcept override
+    passed_by write_through(const iovec (&message)[2],
+                            base::certain_memory& for_rest) noexcept override
     {
-        const std::size_t bytes = out_.write_through(message).bytes;
+        const std::size_t bytes = out_.write_through(message, for_rest).bytes;
         if (bytes != 0 && bytes < message[0].iov_len + message[1].iov_len && after_cut)
             std::exchange(after_cut, nullptr)();
         return {bytes};
@@ -92,11 +93,13 @@ public:
             outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
         return {};
     }
-    passed_by write_through(const iovec (&message)[2]) noexcept override
+    passed_by write_through(const iovec (&message)[2],
+                            base::certain_memory& for_rest) noexcept override
     {
         if (random_() % 4 == 0)
             return {};
-        const auto passed = out_.write_through(message, writer::stalls::wait, random_() % 2 == 0);
+        const auto passed =
+            out_.write_through(message, for_rest, writer::stalls::wait, random_() % 2 == 0);
         has_owner_ |= passed.begins_ownership;
         told_ |= passed.unfinished;
         return {passed.bytes, passed.begins_ownership, passed.wake_producer};

@@ -96,8 +96,9 @@ void writer::say_farewell(engine::farewell why) noexcept
         const std::vector<std::byte> frame = out_.farewell(why);
         const iovec bytes{const_cast<std::byte*>(frame.data()), frame.size()};
         if (!frame.empty() && to_->write_some(&bytes, 1).bytes != 0)
-            to_->flush();             // or not: nobody waits for it
-    } catch (const std::bad_alloc&) { // nothing is said
+            to_->flush(); // or not: nobody waits for it
+    } catch (const std::bad_alloc&) {
+        // Nothing is said then.
     }
 }
 
@@ -326,14 +327,15 @@ std::size_t writer::rest_for_next(std::size_t before, const iovec (&message)[2])
     return rest <= std::min(most_rest_bytes, message[1].iov_len) ? rest : 0;
 }
 
-writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool in_stream)
+writer::passed writer::write_through(const iovec (&message)[2], base::certain_memory& for_rest,
+                                     stalls how, bool in_stream)
 {
     passed result;
     std::lock_guard lock(mutex_);
     if (!to_ || blocked_)
         return result;
     if (!out_.can_pass_by())
-        return write_encoded(message, how);
+        return write_encoded(message, for_rest, how);
     iovec entries[outgoing::most_entries];
     base::byte_queue::batch before;
     if (owns_writing_) {
@@ -385,11 +387,11 @@ writer::passed writer::write_through(const iovec (&message)[2], stalls how, bool
 }
 
 // With the mutex. As the message is encoded, what the connection does not take is kept as it is.
-writer::passed writer::write_encoded(const iovec (&message)[2], stalls how)
+writer::passed writer::write_encoded(const iovec (&message)[2], base::certain_memory& for_rest,
+                                     stalls how)
 {
     passed result;
-    base::certain_memory for_rest(message[1].iov_len);
-    if (!for_rest || !out_.can_encode_past() || (!owns_writing_ && !from_.queue.wake()))
+    if (!out_.can_encode_past() || (!owns_writing_ && !from_.queue.wake()))
         return result;
     const auto bytes_of = [](const iovec& part) {
         return std::span(static_cast<const std::byte*>(part.iov_base), part.iov_len);

@@ -114,7 +114,8 @@ public:
     /// before it, and commits it.
     ///
     /// As the owner, the last few bytes of a message that would need one more packet are left to be
-    /// that rest: they go with the next message. A wire that encodes takes all or nothing.
+    /// that rest: they go with the next message. A wire that encodes takes all or nothing, and has
+    /// what the connection does not take in `for_rest`, which is room for the last body.
     /// `in_stream`: this message follows others closely, so that an ownership is worth while for
     /// that.
     struct passed {
@@ -123,8 +124,8 @@ public:
         bool wake_producer = false;    ///< see outcome
         bool unfinished = false;       ///< the I/O thread has to drain(): the stream holds bytes
     };
-    passed write_through(const iovec (&message)[2], stalls how = stalls::wait,
-                         bool in_stream = false);
+    passed write_through(const iovec (&message)[2], base::certain_memory& for_rest,
+                         stalls how = stalls::wait, bool in_stream = false);
     /// What is left to the next message is not more than this.
     static constexpr std::size_t most_rest_bytes = 8 * 1024;
     /// Any thread. How many messages have been committed so far, about now.
@@ -138,7 +139,7 @@ public:
     int error() const noexcept { return error_; }
 
 private:
-    passed write_encoded(const iovec (&message)[2], stalls how);
+    passed write_encoded(const iovec (&message)[2], base::certain_memory& for_rest, stalls how);
     outcome drain_locked(int batches);
     outcome drain_pressing(int batches, stalls how);
     transport::io_result write(const iovec* entries, int count) noexcept;

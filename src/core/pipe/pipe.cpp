@@ -292,7 +292,7 @@ bool pipe_end::try_write_through(const frame& part) noexcept
     if (!for_rest || !queue.prepare_append())
         return false;
     const iovec pieces[2] = {{first, first_bytes}, {const_cast<std::byte*>(part.data), part.size}};
-    const auto passed = other_->write_through(pieces);
+    const auto passed = other_->write_through(pieces, for_rest);
     deferred_ |= passed.deferred;
     if (passed.has_room)
         notify(writable);

@@ -100,8 +100,12 @@ public:
     };
     /// Tries to send one whole message past the queue, which is idle or the caller's to flush: what
     /// comes before its last body, and that, from the caller's memory. What was not taken has to be
-    /// appended and committed; nothing is taken if it had better go in a batch.
-    virtual passed_by write_through(const iovec (&)[2]) noexcept { return {}; }
+    /// appended and committed; nothing is taken if it had better go in a batch. `for_rest` is room
+    /// for all of it: if all is taken it may have been used for what is still to be written.
+    virtual passed_by write_through(const iovec (&)[2], base::certain_memory& /*for_rest*/) noexcept
+    {
+        return {};
+    }
     /// From here on a body is written by itself in a stream as well: copying it to a batch would
     /// cost more than the write that it spares.
     static constexpr std::size_t unbatched_bytes = 32 * 1024;
