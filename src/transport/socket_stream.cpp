@@ -154,7 +154,7 @@ public:
     {
         cancel_waits();
         ::shutdown(fd_, SHUT_WR);
-        constexpr int most_reads = 256; // others have a turn, too
+        constexpr int most_reads = 256; // other connections are served, too
         char unread[4096];
         for (int reads = 0; reads < most_reads; ++reads) {
             const auto got = result(::recv(fd_, unread, sizeof unread, MSG_DONTWAIT));
