@@ -18,6 +18,12 @@ enum class glance : unsigned char {
     news,
 };
 
+/// The processor a thread runs on; tests have one whose time they decide.
+struct this_processor {
+    static steady_clock::time_point now() noexcept { return steady_clock::now(); }
+    static void yield() noexcept { std::this_thread::yield(); }
+};
+
 /// Decides whether a thread that waits looks for news for a while before it sleeps, and looks.
 ///
 /// To fall asleep and to be woken costs both threads several us, on a virtual machine some 50. If
@@ -26,7 +32,8 @@ enum class glance : unsigned char {
 /// less often where it does not pay. See docs/decisions/0013.
 ///
 /// Thread safety: one thread at a time.
-class adaptive_spin {
+template <class Processor>
+class basic_adaptive_spin {
 public:
     /// A look ends this long after the last progress; later only if other threads had the processor
     /// meanwhile.
@@ -47,9 +54,9 @@ public:
         if (credit_ > 0)
             if (const auto seen = look(until, found); seen != wait_result::timeout)
                 return seen;
-        const auto begin = steady_clock::now();
+        const auto begin = Processor::now();
         const wait_result woken = sleep();
-        slept(steady_clock::now() - begin);
+        slept(Processor::now() - begin);
         return woken;
     }
 
@@ -73,7 +80,7 @@ private:
     wait_result look(deadline until, Found& found)
     {
         const held_signals held; // one that comes now has to end the wait, as it does a sleep
-        auto begin = steady_clock::now();
+        auto begin = Processor::now();
         auto yielded = begin;
         const bool gives_way = gives_way_at_once();
         unsigned yields = 0;
@@ -81,7 +88,7 @@ private:
         for (bool first = true;; first = false) {
             const glance seen = found();
             const bool success = seen == glance::news;
-            const auto now = steady_clock::now();
+            const auto now = Processor::now();
             if (seen == glance::progress && now < until)
                 begin = now;
             if (success || now >= std::min(until, begin + longest_look)) {
@@ -98,8 +105,8 @@ private:
             just_yielded = gives_way || shares_processor_ || now - yielded >= between_yields;
             if (just_yielded) {
                 ++yields;
-                std::this_thread::yield(); // whoever is to bring the news may want this processor
-                yielded = steady_clock::now();
+                Processor::yield(); // whoever is to bring the news may want this processor
+                yielded = Processor::now();
                 shares_processor_ = yielded - now >= between_yields;
             }
         }
@@ -145,5 +152,7 @@ private:
     unsigned short_sleeps_ = 0;
     trial_interval<4, 1024> short_sleeps_needed_; ///< until looks are tried
 };
+
+using adaptive_spin = basic_adaptive_spin<this_processor>;
 
 } // namespace zlink::base

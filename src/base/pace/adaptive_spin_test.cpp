@@ -1,24 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/pace/adaptive_spin.hpp"
 
-#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <functional>
 #include <gtest/gtest.h>
 #include <pthread.h>
-#include <sched.h>
-#include <thread>
 #include <utility>
+#include <vector>
 
 namespace zlink::base {
 namespace {
 
-constexpr auto at_once = [] { return glance::news; };
-constexpr auto short_sleep = [] { return wait_result::ready; };
+// A processor on which nothing takes time but what a test lets pass: what a spin decides does not
+// depend on what else the machine does meanwhile.
+struct simulated_processor {
+    static steady_clock::time_point now() noexcept { return time += glance_time; }
+    static void yield() noexcept
+    {
+        ++yields;
+        if (meanwhile)
+            meanwhile();
+    }
 
-// A adaptive_spin that has seen short sleeps until it looks.
-adaptive_spin ready_to_look()
+    static constexpr std::chrono::nanoseconds glance_time{100};
+    static inline steady_clock::time_point time;
+    static inline int yields = 0;
+    static inline std::function<void()> meanwhile; // what other threads do during a yield
+};
+
+using spin = basic_adaptive_spin<simulated_processor>;
+
+constexpr auto at_once = [] { return glance::news; };
+constexpr auto short_sleep = [] {
+    simulated_processor::time += std::chrono::microseconds(60);
+    return wait_result::ready;
+};
+
+class Patience : public testing::Test {
+protected:
+    Patience() { simulated_processor::meanwhile = nullptr; }
+    ~Patience() override { simulated_processor::meanwhile = nullptr; }
+};
+
+// A spin that has seen short sleeps until it looks.
+spin ready_to_look()
 {
-    adaptive_spin subject;
+    spin subject;
     bool looked = false;
     for (int i = 0; i < 100 && !looked; ++i)
         subject.wait(
@@ -33,7 +61,7 @@ adaptive_spin ready_to_look()
 }
 
 // Waits until the next look; how many sleeps there were before.
-int sleeps_before_look(adaptive_spin& subject, bool success)
+int sleeps_before_look(spin& subject, bool success)
 {
     int sleeps = 0;
     bool looked = false;
@@ -52,25 +80,25 @@ int sleeps_before_look(adaptive_spin& subject, bool success)
     return sleeps;
 }
 
-TEST(Patience, sleeps_at_first)
+TEST_F(Patience, sleeps_at_first)
 {
-    adaptive_spin subject;
+    spin subject;
     EXPECT_EQ(wait_result::ready, subject.wait(false, no_deadline, at_once, short_sleep));
 }
 
-TEST(Patience, looks_on_while_that_finds_something)
+TEST_F(Patience, looks_on_while_that_finds_something)
 {
-    adaptive_spin subject = ready_to_look();
+    spin subject = ready_to_look();
     for (int i = 0; i < 1000; ++i)
         ASSERT_EQ(wait_result::signalled, subject.wait(false, no_deadline, at_once, short_sleep))
             << i;
 }
 
-TEST(Patience, sleeps_when_a_look_finds_nothing)
+TEST_F(Patience, sleeps_when_a_look_finds_nothing)
 {
-    adaptive_spin subject = ready_to_look();
+    spin subject = ready_to_look();
     int looks = 0;
-    const auto begin = steady_clock::now();
+    const auto begin = simulated_processor::now();
     EXPECT_EQ(wait_result::ready, subject.wait(
                                       false, no_deadline,
                                       [&] {
@@ -79,18 +107,18 @@ TEST(Patience, sleeps_when_a_look_finds_nothing)
                                       },
                                       short_sleep));
     EXPECT_GT(looks, 0);
-    EXPECT_GE(steady_clock::now() - begin, adaptive_spin::longest_look);
+    EXPECT_GE(simulated_processor::now() - begin, spin::longest_look);
 }
 
-TEST(Patience, a_look_goes_on_while_there_is_progress)
+TEST_F(Patience, a_look_goes_on_while_there_is_progress)
 {
-    adaptive_spin subject = ready_to_look();
-    const auto begin = steady_clock::now();
+    spin subject = ready_to_look();
+    const auto begin = simulated_processor::now();
     EXPECT_EQ(wait_result::signalled, subject.wait(
                                           false, no_deadline,
                                           [&] {
-                                              return steady_clock::now() - begin <
-                                                             adaptive_spin::longest_look * 3
+                                              return simulated_processor::now() - begin <
+                                                             spin::longest_look * 3
                                                          ? glance::progress
                                                          : glance::news;
                                           },
@@ -98,17 +126,17 @@ TEST(Patience, a_look_goes_on_while_there_is_progress)
     EXPECT_EQ(0, sleeps_before_look(subject, true)) << "and was a good one";
 }
 
-TEST(Patience, looks_less_and_less_where_that_finds_nothing)
+TEST_F(Patience, looks_less_and_less_where_that_finds_nothing)
 {
-    adaptive_spin subject = ready_to_look();
-    int last = 0;
-    for (int longest = 4; longest <= 64;) {
-        const int sleeps = sleeps_before_look(subject, false);
-        EXPECT_LE(sleeps, longest * 2);
-        if (sleeps > last)
-            longest *= 2;
-        last = sleeps;
+    spin subject = ready_to_look();
+    // A few looks make a round; each of them ends in a sleep, which counts for the next round.
+    std::vector<int> between_rounds;
+    for (int looks = 0; between_rounds.size() < 5; ++looks) {
+        ASSERT_LT(looks, 100);
+        if (const int sleeps = sleeps_before_look(subject, false); sleeps > 0)
+            between_rounds.push_back(sleeps);
     }
+    EXPECT_EQ((std::vector{8 - 4, 16 - 3, 32 - 3, 64 - 3, 128 - 3}), between_rounds);
     // And often again where it does.
     for (int i = 0; i < 100; ++i)
         sleeps_before_look(subject, true);
@@ -120,12 +148,12 @@ TEST(Patience, looks_less_and_less_where_that_finds_nothing)
     EXPECT_LE(sleeps, 16);
 }
 
-TEST(Patience, a_look_does_not_outlast_the_deadline)
+TEST_F(Patience, a_look_does_not_outlast_the_deadline)
 {
-    adaptive_spin subject = ready_to_look();
+    spin subject = ready_to_look();
     int looks = 0;
     subject.wait(
-        false, steady_clock::now(),
+        false, simulated_processor::now(),
         [&] {
             ++looks;
             return glance::nothing;
@@ -134,87 +162,103 @@ TEST(Patience, a_look_does_not_outlast_the_deadline)
     EXPECT_EQ(1, looks);
 }
 
-TEST(Patience, progress_does_not_outlast_the_deadline)
+TEST_F(Patience, progress_does_not_outlast_the_deadline)
 {
-    adaptive_spin subject = ready_to_look();
-    const auto until = steady_clock::now() + adaptive_spin::longest_look * 2;
+    spin subject = ready_to_look();
+    const auto until = simulated_processor::now() + spin::longest_look * 2;
     EXPECT_EQ(wait_result::ready, subject.wait(
                                       false, until, [] { return glance::progress; }, short_sleep));
-    EXPECT_GE(steady_clock::now(), until);
+    EXPECT_GE(simulated_processor::now(), until);
 }
 
-TEST(Patience, a_stream_is_not_looked_for)
+TEST_F(Patience, a_stream_is_not_looked_for)
 {
-    adaptive_spin subject = ready_to_look();
+    spin subject = ready_to_look();
     EXPECT_EQ(wait_result::ready, subject.wait(true, no_deadline, at_once, short_sleep));
 }
 
 // --- one processor -------------------------------------------------------------------------------
 
-/// Two threads on one processor that answer each other.
-class OnOneProcessor : public testing::Test {
+/// Two threads share a processor: the other one brings the news while this one yields.
+class OnOneProcessor : public Patience {
 protected:
-    // Answers until `done(glances)` says so of a look that needed a second glance.
-    template <class Done>
-    void answer(int side, Done done)
+    OnOneProcessor()
     {
-        EXPECT_EQ(0, ::pthread_setaffinity_np(::pthread_self(), sizeof processors_, &processors_));
-        adaptive_spin subject;
-        while (!ended_) {
-            int glances = 0;
-            const auto found = [&] {
-                ++glances;
-                return turn_ == side || ended_ ? glance::news : glance::nothing;
-            };
-            subject.wait(false, no_deadline, found, [&] {
-                while (turn_ != side && !ended_)
-                    std::this_thread::yield();
-                return wait_result::ready;
-            });
-            turn_ = 1 - side;
-            if (glances > 1 && done(glances))
-                ended_ = true;
-        }
+        simulated_processor::meanwhile = [this] {
+            simulated_processor::time += answer_time_;
+            news_ = true;
+        };
     }
 
-    // The first one that this thread may use.
-    const cpu_set_t processors_ = [] {
-        cpu_set_t usable, one;
-        CPU_ZERO(&one);
-        ::pthread_getaffinity_np(::pthread_self(), sizeof usable, &usable);
-        for (int number = 0; number < CPU_SETSIZE; ++number)
-            if (CPU_ISSET(number, &usable)) {
-                CPU_SET(number, &one);
-                break;
-            }
-        return one;
-    }();
-    std::atomic<int> turn_{0};
-    std::atomic<bool> ended_{false};
+    // Glances of one look.
+    int look()
+    {
+        news_ = false;
+        int glances = 0;
+        EXPECT_EQ(wait_result::signalled, subject_.wait(
+                                              false, no_deadline,
+                                              [&] {
+                                                  ++glances;
+                                                  return news_ ? glance::news : glance::nothing;
+                                              },
+                                              short_sleep));
+        return glances;
+    }
+
+    spin subject_ = ready_to_look();
+    bool news_ = false;
+    std::chrono::nanoseconds answer_time_ = std::chrono::microseconds(1);
 };
 
 TEST_F(OnOneProcessor, gives_it_to_the_other_at_once)
 {
-    constexpr int enough = 10; // fewer than between two trials
-    int in_a_row = 0;          // looks that needed no third glance
-    int looks = 0;
-    std::thread there([&] { answer(1, [](int) { return false; }); });
-    std::thread here([&] {
-        answer(0, [&](int glances) {
-            in_a_row = glances == 2 ? in_a_row + 1 : 0;
-            return in_a_row == enough || ++looks == 200'000;
-        });
-    });
-    here.join();
-    there.join();
-    EXPECT_EQ(enough, in_a_row);
+    EXPECT_GT(look(), 2) << "a glance costs less than a yield";
+    look();
+    for (int i = 0; i < 10; ++i) // fewer than between two trials
+        ASSERT_EQ(2, look()) << i;
+}
+
+TEST_F(OnOneProcessor, tries_now_and_then_whether_it_still_does)
+{
+    int without_yield = 0;
+    for (int i = 0; i < 100; ++i)
+        without_yield += look() > 2 ? 1 : 0;
+    EXPECT_GT(without_yield, 2);
+    EXPECT_LT(without_yield, 20);
+}
+
+TEST_F(OnOneProcessor, learns_from_one_yield_that_took_long)
+{
+    answer_time_ = std::chrono::microseconds(5);
+    EXPECT_GT(look(), 2);
+    for (int i = 0; i < 100; ++i)
+        ASSERT_EQ(2, look()) << i;
+}
+
+TEST_F(OnOneProcessor, keeps_it_once_the_news_comes_from_elsewhere)
+{
+    for (int i = 0; i < 10; ++i)
+        look();
+    simulated_processor::meanwhile = nullptr;
+    const auto from_elsewhere = [this] {
+        const int yields_before = simulated_processor::yields;
+        int glances = 0;
+        EXPECT_EQ(wait_result::signalled,
+                  subject_.wait(
+                      false, no_deadline,
+                      [&] { return ++glances < 10 ? glance::nothing : glance::news; },
+                      short_sleep));
+        return simulated_processor::yields - yields_before;
+    };
+    from_elsewhere();
+    EXPECT_EQ(0, from_elsewhere());
 }
 
 // --- signals -------------------------------------------------------------------------------------
 
 volatile std::sig_atomic_t handled = 0;
 
-class SignalWhileLooking : public testing::Test {
+class SignalWhileLooking : public Patience {
 protected:
     static constexpr int number = SIGUSR1;
 
@@ -231,7 +275,7 @@ protected:
     // One wait, during whose look the signal comes.
     wait_result wait(bool then_success)
     {
-        adaptive_spin subject = ready_to_look();
+        spin subject = ready_to_look();
         bool raised = false;
         const wait_result result = subject.wait(
             false, no_deadline,
