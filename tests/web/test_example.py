@@ -9,6 +9,7 @@ from conftest import ROOT, free_port
 
 RATE = 3000
 SECONDS = 6
+LONG_TASK_MS = 50  # what browsers call one
 
 
 @pytest.fixture(scope="session")
@@ -42,19 +43,13 @@ def value(page, name):
     return int(page.run("return document.getElementById(name).value;", name=name))
 
 
-WATCH_FRAMES = """
-globalThis.gaps = [];
-let last;
-requestAnimationFrame(function frame(now) {
-    if (last !== undefined) gaps.push(now - last);
-    last = now;
+COUNT_FRAMES = """
+globalThis.frames_drawn = 0;
+requestAnimationFrame(function frame() {
+    ++frames_drawn;
     requestAnimationFrame(frame);
 });
 """
-
-
-def median(values):
-    return sorted(values)[len(values) // 2]
 
 
 COUNT_BESIDE = """
@@ -75,13 +70,14 @@ globalThis.gap = 0;
 """
 
 
-def run_feed(page, site, feed):
-    """Lets the page receive a whole feed, of which it must miss nothing; the times between its frames, idle and then."""
+def test_page_keeps_up(page, site, feed):
+    """It misses nothing and goes on drawing. What it costs is told by the time that its thread has the processor, so it
+    does not matter what else the machine does."""
     port = free_port()
     url = f"ws://127.0.0.1:{port}/"
     page.open(f"{site}/example/?feed={url}")
-    page.run(WATCH_FRAMES)
-    idle = page.run("while (gaps.length < 30) await new Promise(requestAnimationFrame); return gaps.splice(0);")
+    page.run(COUNT_FRAMES)
+    page.start_trace()
     feeder = feed(port, RATE, SECONDS)
     page.run("while (document.getElementById('total').value === '0') await new Promise(requestAnimationFrame);")
     page.run(COUNT_BESIDE, url=url)
@@ -93,28 +89,19 @@ def run_feed(page, site, feed):
             await new Promise(requestAnimationFrame);
         }
         return last;""", sent=sent)
-    busy = page.run("return gaps;")
-    total, missed = value(page, "total"), value(page, "missed")
-    print(f"{sent} sent, {total} received, {missed} missed; {len(busy)} frames, gaps of {median(busy):.0f} ms "
-          f"(idle {median(idle):.0f} ms), at most {max(busy):.0f} ms")
+    tasks = page.end_trace()
+    total, missed, frames = value(page, "total"), value(page, "missed"), page.run("return frames_drawn;")
+    print(f"{sent} sent, {total} received, {missed} missed; {frames} frames; {len(tasks)} tasks took "
+          f"{sum(tasks):.0f} ms of the processor, at most {max(tasks):.1f} ms each")
     assert sent >= 2000 * SECONDS
     assert missed == 0
     assert page.run("return gap;") == 0
     assert sum(last.values()) == sent  # to the last message of each sensor
     assert total >= sent / 4  # the feeder had begun when the page connected
     assert page.log == []
-    return idle, busy
-
-
-def test_page_keeps_up(page, site, feed):
-    """No message is missed, whatever else the machine does. The frames are judged by the best of three runs, because
-    they need the machine for themselves."""
-    for last_run in (False, False, True):
-        idle, busy = run_feed(page, site, feed)
-        smooth = median(busy) < 50 + median(idle) and max(busy) < 500
-        if smooth:
-            break
-        assert not last_run, f"gaps of {median(busy)} ms, at most {max(busy)} ms, idle {median(idle)} ms"
+    assert sum(tasks) < SECONDS * 1000
+    assert max(tasks) < LONG_TASK_MS
+    assert frames > 2 * SECONDS  # it does not read on for ever in between
 
 
 def waits_for(page, condition):
