@@ -10,6 +10,7 @@
 #include "engine/traffic/raw_inbound.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "support/memory_stream.hpp"
+#include "support/scarce_memory.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -231,9 +232,26 @@ protected:
         }
     }
 
+    // A thread that has no memory leaves the rest to the next call.
+    writer::outcome drain()
+    {
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
+        if (memory_runs_out_) {
+            stream_.written.reserve(200'000); // it has memory
+            stream_.writes.clear();
+            stream_.writes.reserve(1000);
+            const test::memory_but_once some(static_cast<long>(random_() % 8));
+            const writer::outcome done = writer_.drain();
+            times_without_memory_ += some.was_refused();
+            return done;
+        }
+#endif
+        return writer_.drain();
+    }
+
     bool transfer()
     {
-        bool moved = writer_.drain().state != writer::status::failed;
+        bool moved = drain().state != writer::status::failed;
         read_into(decoder_ ? *decoder_ : inbound_, stream_);
         return moved;
     }
@@ -356,6 +374,8 @@ protected:
     counted_commands commands_;
     engine::inbound inbound_{in_channels_->a_to_b, any_message, commands_};
     std::unique_ptr<engine::decoder> decoder_; ///< in place of inbound_
+    bool memory_runs_out_ = false;
+    int times_without_memory_ = 0;
 };
 
 TEST_P(Traffic, arrives_whole_and_in_order_however_it_is_cut)
@@ -371,6 +391,18 @@ TEST_P(Traffic, arrives_whole_and_in_order_over_every_wire)
     decoder_ = make_decoder(test::make_wire(kind), in_channels_->a_to_b, commands_);
     exchange(test::has_commands(kind));
 }
+
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
+TEST_P(Traffic, arrives_whole_and_in_order_when_memory_runs_out_at_times)
+{
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    memory_runs_out_ = true;
+    writer_.attach(stream_, {}, test::make_wire(kind));
+    decoder_ = make_decoder(test::make_wire(kind), in_channels_->a_to_b, commands_);
+    exchange(test::has_commands(kind));
+    EXPECT_TRUE(times_without_memory_ > 0 || test::make_wire(kind).encodes_queue_format());
+}
+#endif
 
 TEST_P(Traffic, goes_on_with_the_first_message_that_a_broken_connection_did_not_take)
 {

@@ -58,10 +58,9 @@ void outgoing::end()
     staged_.clear();
     staged_sent_ = 0;
     control_.clear();
-    if (newest_)
-        from_.newest.put_back(std::move(newest_));
-    newest_.reset();
+    put_back_newest();
     batch_.reset();
+    encoded_until_ = 0;
     control_in_batch_ = false;
     if (wire_ && wire_->is_plain_bytes)
         wake_producer_ |= from_.credit.set_taken(from_.queue.skip_to_border() + passed_by_);
@@ -327,7 +326,8 @@ void outgoing::let_go_of_written() noexcept
 }
 
 // Encodes the next message of the queue; false if there is none. The queue has whole frames: with
-// such a wire nothing is written past it.
+// such a wire nothing is written past it. The first frames may have been encoded before, until
+// memory was exhausted.
 bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to)
 {
     bool more = true;
@@ -335,11 +335,13 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
     while (more && ahead.load()) {
         any = true;
         const queued_header at = next_header(ahead);
-        to.put({at.header.flags,
-                {ahead.begin(), static_cast<std::size_t>(at.header.body_bytes)},
-                at.is_body_apart ? ahead.head().owner : nullptr,
-                at.position});
+        if (at.position >= encoded_until_)
+            to.put({at.header.flags,
+                    {ahead.begin(), static_cast<std::size_t>(at.header.body_bytes)},
+                    at.is_body_apart ? ahead.head().owner : nullptr,
+                    at.position});
         ahead.consume(static_cast<std::size_t>(at.header.body_bytes));
+        encoded_until_ = std::max(encoded_until_, ahead.position());
         more = (at.header.flags & zmtp3::flag_more) != 0;
     }
     return any;
@@ -350,7 +352,8 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
 bool outgoing::encode_run(base::byte_queue::lookahead& ahead)
 {
     constexpr std::size_t run_messages = 256;
-    if (wire_->cipher || !ahead.load() || !passes_filter(ahead.position()))
+    if (wire_->cipher || !ahead.load() || ahead.position() < encoded_until_ ||
+        !passes_filter(ahead.position()))
         return false;
     const std::span frames(ahead.begin(), ahead.end());
     // For all there is, unless the messages are tiny; in any case for the first one.
@@ -369,6 +372,13 @@ bool outgoing::encode_run(base::byte_queue::lookahead& ahead)
     return true;
 }
 
+void outgoing::put_back_newest() noexcept
+{
+    if (newest_)
+        from_.newest.put_back(std::move(newest_));
+    newest_.reset();
+}
+
 // The same for a message that replaces others.
 void outgoing::encode_newest(frame_encoder& to)
 {
@@ -382,7 +392,17 @@ void outgoing::encode_newest(frame_encoder& to)
         newest_.reset(); // the filter has left it out
 }
 
-// Fills the batch with what there is.
+void outgoing::encode_control(frame_encoder& to)
+{
+    const std::size_t put_bytes = to.put_own(control_);
+    control_in_batch_ = batch_waits();
+    const bool all = put_bytes == control_.size();
+    control_.erase(control_.begin(), control_.begin() + static_cast<std::ptrdiff_t>(put_bytes));
+    if (!all)
+        throw std::bad_alloc();
+}
+
+// Fills the batch with what there is and there is memory for; false if that is nothing at all.
 bool outgoing::encode_batch() noexcept
 {
     drop_void_rest();
@@ -392,9 +412,8 @@ bool outgoing::encode_batch() noexcept
         frame_encoder encoder(*wire_, *batch_);
         auto ahead = from_.queue.look_behind_send_cursor();
         batch_->begin_at(ahead.position());
-        encoder.put_own(control_);
-        control_in_batch_ = batch_waits();
-        control_.clear();
+        if (encoded_until_ <= from_.queue.send_position()) // else the rest of a message comes first
+            encode_control(encoder);
         while (!rest_is_void_ && !batch_->full()) {
             if (encode_run(ahead))
                 continue;
@@ -410,8 +429,11 @@ bool outgoing::encode_batch() noexcept
             return false;
         }
     } catch (const std::bad_alloc&) {
-        error_ = ENOMEM;
-        return false;
+        if (!batch_waits()) {
+            put_back_newest();
+            error_ = ENOMEM;
+            return false;
+        }
     }
     if (!batch_waits())
         let_go_of_written();

@@ -133,6 +133,8 @@ private:
     bool encode_run(base::byte_queue::lookahead& ahead);
     bool encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to);
     void encode_newest(frame_encoder& to);
+    void encode_control(frame_encoder& to);
+    void put_back_newest() noexcept;
     bool encode_batch() noexcept;
     void let_go_of_written() noexcept;
     void drop_void_rest();
@@ -149,6 +151,7 @@ private:
     bool control_in_batch_ = false;    ///< the batch has frames that were in control_
     bool wake_producer_ = false;       ///< it waits for room, and there is some now
     std::uint64_t counted_until_ = 0;  ///< messages up to this position count as taken
+    std::uint64_t encoded_until_ = 0;  ///< for this connection: the frames up to this position
     std::uint64_t passed_by_ = 0;      ///< messages that were taken past the queue
     std::vector<std::byte> staged_;    ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;

@@ -40,21 +40,20 @@ void frame_encoder::encode(std::uint8_t flags, std::span<const std::byte> body, 
     if (failed_ || ((flags & zmtp3::flag_command) != 0 && !codec.carries_commands()))
         return;
     const std::size_t bytes = cipher ? cipher->sealed_bytes(body.size()) : body.size();
+    const bool changes_body = cipher || codec.changes_bodies();
+    const bool copies_body =
+        changes_body ? bytes < block_bytes : !borrows && !write_batch::refers_to(body, owner);
+    // All memory is had before anything is appended or sealed: that cannot be undone.
+    base::buffer_ref block;
+    if (changes_body && !copies_body && !(block = base::buffer_ref(base::allocate_buffer(bytes))))
+        throw std::bad_alloc();
+    out_.make_room(frame_codec::max_head_bytes + (copies_body ? bytes : 0));
     std::byte head[frame_codec::max_head_bytes];
     out_.append(std::span(
         head, codec.encode_head(head, cipher ? cipher->outer_flags(flags) : flags, bytes)));
-    if (!cipher && !codec.changes_bodies())
+    if (!changes_body)
         return borrows ? out_.append_borrowed(body) : out_.append_body(body, owner);
-    base::buffer_ref block;
-    std::span<std::byte> out;
-    if (bytes < block_bytes) {
-        out = out_.extend(bytes);
-    } else {
-        block = base::buffer_ref(base::allocate_buffer(bytes));
-        if (!block)
-            throw std::bad_alloc();
-        out = {block->data, bytes};
-    }
+    const std::span out = block ? std::span(block->data, bytes) : out_.extend(bytes);
     if (cipher) {
         failed_ = !cipher->seal(flags, body, out);
         if (failed_)
@@ -66,16 +65,22 @@ void frame_encoder::encode(std::uint8_t flags, std::span<const std::byte> body, 
         out_.append_block(std::move(block), bytes);
 }
 
-void frame_encoder::put_own(std::span<const std::byte> frames)
+std::size_t frame_encoder::put_own(std::span<const std::byte> frames) noexcept
 {
-    std::vector<std::byte> control;
-    zmtp3::for_each_frame(frames, [&](std::uint8_t flags, std::span<const std::byte> body) {
-        control.clear();
-        if (encode_control(wire_, control, flags, body))
-            out_.append(control);
-        else
-            put_frame(flags, body, nullptr);
-    });
+    std::size_t put_bytes = 0;
+    try {
+        std::vector<std::byte> control;
+        zmtp3::for_each_frame(frames, [&](std::uint8_t flags, std::span<const std::byte> body) {
+            control.clear();
+            if (encode_control(wire_, control, flags, body))
+                out_.append(control);
+            else
+                put_frame(flags, body, nullptr);
+            put_bytes = static_cast<std::size_t>(body.data() + body.size() - frames.data());
+        });
+    } catch (const std::bad_alloc&) {
+    }
+    return put_bytes;
 }
 
 void append_message_frame(std::vector<std::byte>& frames, std::span<const std::byte> body)

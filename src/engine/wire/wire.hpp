@@ -31,8 +31,8 @@ public:
     virtual ~message_filter() = default;
     /// Do all frames from this queue position on pass as they are?
     virtual bool passes_all(std::uint64_t position) const noexcept = 0;
-    /// Puts to `out` what the peer gets of a frame; nothing: the frame is left out. Throws
-    /// std::bad_alloc only.
+    /// Puts to `out` the frame that the peer gets in the place of this one, or none. Throws
+    /// std::bad_alloc only, and has put nothing then.
     virtual void filter(const queued_frame& frame, frame_encoder& out) = 0;
 };
 
@@ -76,7 +76,8 @@ std::shared_ptr<frame_codec> codec_for(std::uint8_t major_version) noexcept;
 /// Encodes frames for a wire, behind its filter: seals them and gives them heads.
 ///
 /// Thread safety: one thread at a time.
-/// Errors: std::bad_alloc; a cipher that fails is told by failed(), and nothing is put any more.
+/// Errors: std::bad_alloc, and nothing of the frame was put; a cipher that fails is told by
+/// failed(), and nothing is put any more.
 class frame_encoder {
 public:
     frame_encoder(const wire& how, write_batch& out) noexcept : wire_(how), out_(out) {}
@@ -103,7 +104,8 @@ public:
     }
     /// Puts frames of this side's own making past the filter. `frames` consists of whole frames in
     /// the format of a queue; PING and PONG become control frames of the codec if it has such.
-    void put_own(std::span<const std::byte> frames);
+    /// Returns how many bytes of them were put: not all if memory is exhausted.
+    std::size_t put_own(std::span<const std::byte> frames) noexcept;
     /// Has the cipher failed? The connection must end.
     bool failed() const noexcept { return failed_; }
 

@@ -12,12 +12,26 @@ namespace {
 
 constexpr std::size_t batch_entries = 64;
 constexpr std::size_t batch_bytes = 64 * 1024;
-// Below this a copy costs less than an entry of its own.
-constexpr std::size_t referred_bytes = 2 * 1024;
 // Memory kept for the next batch.
 constexpr std::size_t kept_bytes = 4 * batch_bytes;
 
+// As a vector grows by itself.
+template <class T>
+void make_room_for(std::size_t more, std::vector<T>& in)
+{
+    if (in.capacity() - in.size() < more)
+        in.reserve(std::max(in.size() + more, in.capacity() * 2));
+}
+
 } // namespace
+
+void write_batch::make_room(std::size_t copied_bytes)
+{
+    constexpr std::size_t most_pieces = 2; // a head and a body
+    room_for(copied_bytes);
+    make_room_for(most_pieces, pieces_);
+    make_room_for(1, ends_);
+}
 
 void write_batch::append(std::span<const std::byte> bytes)
 {
@@ -45,7 +59,7 @@ std::span<std::byte> write_batch::reserve(std::size_t bytes)
 void write_batch::advance(std::size_t bytes, std::uint64_t queue_position,
                           std::span<const message_end> messages)
 {
-    ends_.reserve(ends_.size() + messages.size());
+    make_room_for(messages.size(), ends_);
     const std::size_t begin = bytes_;
     append_copied(bytes);
     for (const message_end& each : messages)
@@ -88,7 +102,7 @@ void write_batch::end_message(std::uint64_t queue_position)
 
 void write_batch::append_body(std::span<const std::byte> body, base::buffer* owner)
 {
-    if (!owner || body.size() < referred_bytes)
+    if (!refers_to(body, owner))
         return append(body);
     pieces_.push_back({body.data(), body.size(), owner});
     owner->add_reference();

@@ -26,6 +26,14 @@ public:
     write_batch(const write_batch&) = delete;
     write_batch& operator=(const write_batch&) = delete;
 
+    /// Makes room for so many bytes of copies, for references, and for the end of a message: to
+    /// append one frame of which no more is copied, and to end its message, does not fail then.
+    void make_room(std::size_t copied_bytes);
+    /// Is such a body referred to by append_body()?
+    static bool refers_to(std::span<const std::byte> body, const base::buffer* owner) noexcept
+    {
+        return owner && body.size() >= referred_bytes;
+    }
     /// Appends a copy.
     void append(std::span<const std::byte> bytes);
     /// Appends a frame's body: by reference if it is large and `owner`, in which it lies, is given.
@@ -77,6 +85,9 @@ public:
     void clear() noexcept;
 
 private:
+    // Below this a copy costs less than an entry of its own.
+    static constexpr std::size_t referred_bytes = 2 * 1024;
+
     struct piece {
         const std::byte* data; ///< null: bytes of copies_, which may still move
         std::size_t bytes;
