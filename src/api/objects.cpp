@@ -22,8 +22,8 @@ int current_error() noexcept
     }
 }
 
-constinit lasting_table<handle_table<core::context>> all_contexts;
-constinit lasting_table<socket_table> all_sockets;
+constinit base::lasting<handle_table<core::context>> all_contexts;
+constinit base::lasting<socket_table> all_sockets;
 
 namespace {
 

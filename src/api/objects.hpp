@@ -2,6 +2,7 @@
 #pragma once
 
 #include "api/handle.hpp"
+#include "base/memory/lasting.hpp"
 #include "core/context/context.hpp"
 #include "core/socket/socket_gate.hpp"
 
@@ -24,16 +25,6 @@ inline constexpr std::size_t handle_limit<core::socket> = std::size_t{1} << 20;
 
 using socket_table = handle_table<core::socket, core::socket_gate, socket_object>;
 
-/// A table that is there before anything else in the library and is never destroyed: applications
-/// may leave sockets and contexts open until the process ends, and threads of theirs may still be
-/// in a call then.
-template <class Table>
-union lasting_table {
-    constexpr lasting_table() : table() {}
-    ~lasting_table() {}
-    Table table;
-};
-
 /// Lets a child process go on with a table that another thread had locked when it was forked, and
 /// makes what the table holds inherited there: `function` returns it. Once, while the library is
 /// loaded.
@@ -47,16 +38,18 @@ bool keep_over_fork() noexcept
     return ::pthread_atfork([] { function().lock(); }, [] { function().unlock(); }, in_child) == 0;
 }
 
-extern lasting_table<handle_table<core::context>> all_contexts;
-extern lasting_table<socket_table> all_sockets;
+// They are there before anything else in the library, and lasting: applications may leave sockets
+// and contexts open until the process ends, and threads of theirs may still be in a call then.
+extern base::lasting<handle_table<core::context>> all_contexts;
+extern base::lasting<socket_table> all_sockets;
 
 inline handle_table<core::context>& contexts() noexcept
 {
-    return all_contexts.table;
+    return all_contexts.value;
 }
 inline socket_table& sockets() noexcept
 {
-    return all_sockets.table;
+    return all_sockets.value;
 }
 
 /// Sets errno; the value C functions return on failure.

@@ -186,11 +186,11 @@ private:
     bool watching_ = false; ///< the descriptor has been asked for: gates signal it
 };
 
-constinit lasting_table<handle_table<poller>> all_pollers;
+constinit base::lasting<handle_table<poller>> all_pollers;
 
 handle_table<poller>& pollers() noexcept
 {
-    return all_pollers.table;
+    return all_pollers.value;
 }
 
 [[maybe_unused]] const bool kept_over_fork = keep_over_fork<pollers>();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/memory/lasting.hpp"
+
 #include <memory>
 #include <string>
 
@@ -31,8 +33,8 @@ class shared_tls_settings {
 public:
     const tls_settings& operator*() const noexcept
     {
-        static const tls_settings& defaults = *new tls_settings; // for threads that outlive main()
-        return settings_ ? *settings_ : defaults;
+        static const base::lasting<tls_settings> defaults;
+        return settings_ ? *settings_ : defaults.value;
     }
     const tls_settings* operator->() const noexcept { return &**this; }
     bool operator==(const shared_tls_settings& other) const noexcept { return **this == *other; }

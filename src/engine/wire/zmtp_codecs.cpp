@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/memory/lasting.hpp"
 #include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/wire/frame_codec.hpp"
@@ -79,14 +80,12 @@ public:
     }
 };
 
-// The codec is never destroyed, as connections may outlive static objects; the pointer counts
-// nothing.
+// The pointer counts nothing.
 template <class Codec>
 std::shared_ptr<frame_codec> shared() noexcept
 {
-    alignas(Codec) static std::byte memory[sizeof(Codec)];
-    static Codec* const codec = ::new (static_cast<void*>(memory)) Codec;
-    return {std::shared_ptr<void>(), codec};
+    static base::lasting<Codec> codec;
+    return {std::shared_ptr<void>(), &codec.value};
 }
 
 } // namespace

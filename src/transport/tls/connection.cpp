@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tls/connection.hpp"
 
+#include "base/memory/lasting.hpp"
 #include "transport/tls/openssl.hpp"
 #include "transport/tls/peer_properties.hpp"
 
@@ -76,17 +77,17 @@ bool is_in_error(const SSL* ssl) noexcept
     return std::strcmp(SSL_state_string(ssl), "SSLERR") == 0;
 }
 
-/// The connections there are. Never destroyed: threads may outlive the end of main().
+/// The connections there are.
 struct live_connections {
     std::mutex mutex;
     std::unordered_set<connection*> all; ///< with the mutex
     std::atomic<bool> over{false};
 };
 
-live_connections& live()
+live_connections& live() noexcept
 {
-    static live_connections& made = *new live_connections;
-    return made;
+    static base::lasting<live_connections> made;
+    return made.value;
 }
 
 // Runs before OpenSSL's own function, which, if there is one, was registered before. Afterwards no
@@ -142,9 +143,9 @@ struct bio_functions {
         return command == BIO_CTRL_FLUSH ? 1 : 0;
     }
 
-    static BIO_METHOD* method()
+    static BIO_METHOD* method() noexcept
     {
-        static BIO_METHOD* const made = [] {
+        return made_once<[] {
             BIO_METHOD* const functions = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "zlink");
             if (functions) {
                 BIO_meth_set_read(functions, read);
@@ -152,8 +153,7 @@ struct bio_functions {
                 BIO_meth_set_ctrl(functions, control);
             }
             return functions;
-        }();
-        return made;
+        }>();
     }
 };
 

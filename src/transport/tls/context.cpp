@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tls/context.hpp"
 
+#include "base/memory/lasting.hpp"
 #include "transport/tls/openssl.hpp"
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <netinet/in.h>
 #include <new>
 #include <openssl/pemerr.h>
+#include <openssl/provider.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <system_error>
@@ -23,11 +25,16 @@ namespace zlink::transport::tls_parts {
 // application has made it do so, see connection.cpp.
 OSSL_LIB_CTX* library_context() noexcept
 {
-    static OSSL_LIB_CTX* const library = [] {
+    return made_once<[] {
         OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
-        return OSSL_LIB_CTX_new();
-    }();
-    return library;
+        OSSL_LIB_CTX* library = OSSL_LIB_CTX_new();
+        // OpenSSL would load it when it is needed first, and without memory then, never again.
+        if (library && !OSSL_PROVIDER_load(library, "default")) {
+            OSSL_LIB_CTX_free(library);
+            library = nullptr;
+        }
+        return library;
+    }>();
 }
 
 namespace {
@@ -151,12 +158,14 @@ bool choose_ciphers(SSL_CTX* context, const std::string& ciphers)
     return SSL_CTX_set_ciphersuites(context, modern.c_str()) == 1;
 }
 
-bool choose_groups_and_signatures(SSL_CTX* context)
+// OpenSSL knows what is in these lists: only memory can be missing.
+void choose_groups_and_signatures(SSL_CTX* context)
 {
     const std::string safest = std::string(quantum_safe_group) + good_groups;
-    return (SSL_CTX_set1_groups_list(context, safest.c_str()) == 1 ||
-            SSL_CTX_set1_groups_list(context, good_groups) == 1) &&
-           SSL_CTX_set1_sigalgs_list(context, good_signatures) == 1;
+    if ((SSL_CTX_set1_groups_list(context, safest.c_str()) != 1 &&
+         SSL_CTX_set1_groups_list(context, good_groups) != 1) ||
+        SSL_CTX_set1_sigalgs_list(context, good_signatures) != 1)
+        throw std::bad_alloc();
 }
 
 int digit(char c) noexcept
@@ -247,9 +256,15 @@ std::shared_ptr<context> context::make(side which, const tls_settings& settings,
                                        std::string_view host, error_code& error)
 {
     const own_errors ours;
-    std::shared_ptr<context> made(new context(which, wanted_host(settings, host)));
-    if (made->set_up(settings))
-        return made;
+    ours.be_ready();
+    // OpenSSL does not always say that memory was exhausted. A setting that is wrong stays so.
+    for (int times = 0; times < 2; ++times) {
+        std::shared_ptr<context> made(new context(which, wanted_host(settings, host)));
+        if (made->set_up(settings))
+            return made;
+        if (ours.has_lack_of_memory())
+            throw std::bad_alloc();
+    }
     error = {EINVAL, boost::system::system_category()};
     return nullptr;
 }
@@ -285,9 +300,9 @@ bool context::set_up(const tls_settings& settings)
                                    SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     SSL_CTX_set_read_ahead(context_, 1);
     SSL_CTX_set_default_read_buffer_len(context_, read_buffer_bytes);
+    choose_groups_and_signatures(context_);
     if (SSL_CTX_set_min_proto_version(context_, settings.min_version) != 1 ||
-        !choose_ciphers(context_, settings.ciphers) || !choose_groups_and_signatures(context_) ||
-        !parse_pins(settings.pinned, pinned_))
+        !choose_ciphers(context_, settings.ciphers) || !parse_pins(settings.pinned, pinned_))
         return false;
     if (which_ == side::server || !settings.certificate.empty() || !settings.key.empty()) {
         if (!use_certificate(context_, settings))
@@ -409,7 +424,8 @@ std::shared_ptr<context> context_source::find_or_make(error_code& error) const
         std::mutex mutex;
         std::vector<std::weak_ptr<context>> list;
     };
-    static all_contexts& all = *new all_contexts; // for threads that outlive main()
+    static base::lasting<all_contexts> made_before;
+    all_contexts& all = made_before.value;
     const std::string host = wanted_host(settings_, host_);
     {
         const std::lock_guard lock(all.mutex);

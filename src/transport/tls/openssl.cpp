@@ -1,9 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tls/openssl.hpp"
 
+#include <new>
 #include <utility>
 
 namespace zlink::transport::tls_parts {
+
+// OpenSSL has the list of a thread once it is first needed, if there is memory for it.
+void own_errors::be_ready() const
+{
+    ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR);
+    if (ERR_get_error() == 0)
+        throw std::bad_alloc();
+}
+
+bool own_errors::has_lack_of_memory() const noexcept
+{
+    bool found = false;
+    while (const unsigned long each = ERR_get_error())
+        found |= ERR_GET_REASON(each) == ERR_R_MALLOC_FAILURE;
+    return found;
+}
 
 std::unique_ptr<own_errors::errors> own_errors::take_errors() noexcept
 {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/memory/lasting.hpp"
+
 #include <memory>
+#include <mutex>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -41,6 +44,10 @@ public:
         if (before_)
             give_back(*before_);
     }
+    /// Throws std::bad_alloc: an error could not be noted.
+    void be_ready() const;
+    /// Is one of them that memory was exhausted? The list is empty afterwards.
+    bool has_lack_of_memory() const noexcept;
     own_errors(const own_errors&) = delete;
     own_errors& operator=(const own_errors&) = delete;
 
@@ -59,6 +66,19 @@ private:
 
     std::unique_ptr<errors> before_; ///< null: none
 };
+
+/// What `make()` returns, which is called again while that is null, for want of memory. It is never
+/// freed.
+template <auto make>
+auto made_once() noexcept
+{
+    static base::lasting<std::mutex> mutex;
+    static decltype(make()) made = nullptr;
+    const std::lock_guard lock(mutex.value);
+    if (!made)
+        made = make();
+    return made;
+}
 
 /// The library's own context of OpenSSL, for which no configuration is read; null: no memory.
 OSSL_LIB_CTX* library_context() noexcept;
