@@ -60,7 +60,6 @@ void outgoing::end()
     control_.clear();
     put_back_newest();
     batch_.reset();
-    encoded_until_ = 0;
     control_in_batch_ = false;
     if (wire_ && wire_->is_plain_bytes)
         wake_producer_ |= from_.credit.set_taken(from_.queue.skip_to_border() + passed_by_);
@@ -245,7 +244,7 @@ void outgoing::taken(std::size_t bytes) noexcept
             return;
         newest_.reset();
         control_in_batch_ = false;
-        if (encodes_queue_format_)
+        if (encodes_queue_format_ && !is_inside_message())
             batch_.reset(); // seldom needed again
         return;
     case source::newest:
@@ -325,9 +324,14 @@ void outgoing::let_go_of_written() noexcept
         from_.queue.sent(static_cast<std::size_t>(batch_->position_written() - sent));
 }
 
+// Was the next message of the queue encoded in part, until memory was exhausted?
+bool outgoing::is_inside_message() const noexcept
+{
+    return batch_->empty() && batch_->encoded_until() > from_.queue.send_position();
+}
+
 // Encodes the next message of the queue; false if there is none. The queue has whole frames: with
-// such a wire nothing is written past it. The first frames may have been encoded before, until
-// memory was exhausted.
+// such a wire nothing is written past it. The first frames may have been encoded before.
 bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to)
 {
     bool more = true;
@@ -335,13 +339,13 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
     while (more && ahead.load()) {
         any = true;
         const queued_header at = next_header(ahead);
-        if (at.position >= encoded_until_)
+        if (at.position >= batch_->encoded_until())
             to.put({at.header.flags,
                     {ahead.begin(), static_cast<std::size_t>(at.header.body_bytes)},
                     at.is_body_apart ? ahead.head().owner : nullptr,
                     at.position});
         ahead.consume(static_cast<std::size_t>(at.header.body_bytes));
-        encoded_until_ = std::max(encoded_until_, ahead.position());
+        batch_->encoded(ahead.position());
         more = (at.header.flags & zmtp3::flag_more) != 0;
     }
     return any;
@@ -352,8 +356,7 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
 bool outgoing::encode_run(base::byte_queue::lookahead& ahead)
 {
     constexpr std::size_t run_messages = 256;
-    if (wire_->cipher || !ahead.load() || ahead.position() < encoded_until_ ||
-        !passes_filter(ahead.position()))
+    if (wire_->cipher || is_inside_message() || !ahead.load() || !passes_filter(ahead.position()))
         return false;
     const std::span frames(ahead.begin(), ahead.end());
     // For all there is, unless the messages are tiny; in any case for the first one.
@@ -412,7 +415,7 @@ bool outgoing::encode_batch() noexcept
         frame_encoder encoder(*wire_, *batch_);
         auto ahead = from_.queue.look_behind_send_cursor();
         batch_->begin_at(ahead.position());
-        if (encoded_until_ <= from_.queue.send_position()) // else the rest of a message comes first
+        if (!is_inside_message()) // else the rest of that message comes first
             encode_control(encoder);
         while (!rest_is_void_ && !batch_->full()) {
             if (encode_run(ahead))

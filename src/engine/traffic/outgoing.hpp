@@ -130,6 +130,7 @@ private:
     offer offer_newest(std::span<iovec> entries, bool begins) noexcept;
     offer offer_encoded(std::span<iovec> entries, bool may_begin) noexcept;
     offer offer_queue(std::span<iovec> entries, bool may_begin) noexcept;
+    bool is_inside_message() const noexcept;
     bool encode_run(base::byte_queue::lookahead& ahead);
     bool encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to);
     void encode_newest(frame_encoder& to);
@@ -151,7 +152,6 @@ private:
     bool control_in_batch_ = false;    ///< the batch has frames that were in control_
     bool wake_producer_ = false;       ///< it waits for room, and there is some now
     std::uint64_t counted_until_ = 0;  ///< messages up to this position count as taken
-    std::uint64_t encoded_until_ = 0;  ///< for this connection: the frames up to this position
     std::uint64_t passed_by_ = 0;      ///< messages that were taken past the queue
     std::vector<std::byte> staged_;    ///< bytes that go before the next ones of the channel
     std::size_t staged_sent_ = 0;

@@ -4,6 +4,7 @@
 #include "base/memory/buffer.hpp"
 #include "engine/wire/frame_codec.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -67,6 +68,11 @@ public:
     /// The end, in the queue, of the last message that was written as a whole.
     std::uint64_t position_written() const noexcept { return position_written_; }
 
+    /// The frames up to this position of the queue were appended, by this batch or before it was
+    /// last empty.
+    std::uint64_t encoded_until() const noexcept { return encoded_until_; }
+    void encoded(std::uint64_t until) noexcept { encoded_until_ = std::max(encoded_until_, until); }
+
     bool empty() const noexcept { return pieces_.empty(); }
     /// Is it as much as one write should take?
     bool full() const noexcept;
@@ -111,6 +117,7 @@ private:
     std::vector<end> ends_;
     std::size_t next_end_ = 0;
     std::uint64_t position_written_ = 0;
+    std::uint64_t encoded_until_ = 0;
     std::size_t bytes_ = 0;
     std::size_t bytes_written_ = 0;
     std::size_t next_ = 0;          ///< the piece to be written next
