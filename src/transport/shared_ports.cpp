@@ -52,7 +52,7 @@ void passed_inbox::on_arrival(std::function<void()> arrived)
 
 void passed_inbox::close() noexcept
 {
-    std::deque<acceptor::result> dropped;
+    std::list<acceptor::result> dropped;
     const std::lock_guard lock(mutex_);
     closed_ = true;
     arrived_ = nullptr;

@@ -6,8 +6,8 @@
 #include "transport/scheme.hpp"
 
 #include <boost/asio/io_context.hpp>
-#include <deque>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -39,7 +39,7 @@ public:
 private:
     boost::asio::io_context& io_;
     mutable std::mutex mutex_;
-    std::deque<acceptor::result> waiting_;
+    std::list<acceptor::result> waiting_; ///< to make an empty one needs no memory
     std::function<void()> arrived_;
     bool closed_ = false;
 };

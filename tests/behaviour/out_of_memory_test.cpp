@@ -374,6 +374,25 @@ TEST_P(ZlinkOnlyOutOfMemory, endpoints_end_or_stay)
     EXPECT_EQ("after", next.recv());
 }
 
+// An I/O thread has no memory for one thing that it does when sockets close.
+TEST_P(ZlinkOnlyOutOfMemory, contexts_end)
+{
+    bool refused = true;
+    for (long allocations = 0; refused; ++allocations) {
+        test_context context;
+        auto [bound, peer, address] = connect_pair(context, GetParam(), ZMQ_DEALER, ZMQ_DEALER);
+        for (test_socket* const each : {&bound, &peer}) {
+            each->set(ZMQ_LINGER, 1000); // a connection that is cut may leave a message behind
+            each->send("message");
+        }
+        const io_memory_but_once some(allocations);
+        bound.close();
+        peer.close();
+        context.term();
+        refused = some.was_refused();
+    }
+}
+
 TEST(OutOfMemoryMessages, cannot_be_made)
 {
     zmq_msg_t message;

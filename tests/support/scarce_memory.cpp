@@ -3,8 +3,11 @@
 
 #ifdef ZLINK_MEMORY_CAN_BE_SCARCE
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
+#include <sys/prctl.h>
 
 extern "C" void* __libc_malloc(std::size_t bytes);
 
@@ -17,8 +20,21 @@ thread_local std::size_t refused_bytes = SIZE_MAX; // and all that is more
 thread_local long allocations_left = any_number;
 thread_local bool once = false; // after that there is memory again
 
+// For all I/O threads together.
+std::atomic<long> io_allocations_left{any_number};
+
+// A thread gets its name when it begins.
+bool is_io_thread() noexcept
+{
+    char name[16] = {};
+    return ::prctl(PR_GET_NAME, name) == 0 && std::strncmp(name, "ZMQbg/IO", 8) == 0;
+}
+
 bool refuses(std::size_t bytes) noexcept
 {
+    if (io_allocations_left.load(std::memory_order_relaxed) != any_number && is_io_thread() &&
+        io_allocations_left.fetch_sub(1, std::memory_order_relaxed) == 0)
+        return true; // the number is any_number now
     if (bytes >= refused_bytes)
         return true;
     if (allocations_left == any_number)
@@ -62,6 +78,21 @@ memory_for::memory_for(long allocations) noexcept
 memory_for::~memory_for()
 {
     allocations_left = any_number;
+}
+
+io_memory_but_once::io_memory_but_once(long allocations_before) noexcept
+{
+    io_allocations_left = allocations_before;
+}
+
+io_memory_but_once::~io_memory_but_once()
+{
+    io_allocations_left = any_number;
+}
+
+bool io_memory_but_once::was_refused() const noexcept
+{
+    return io_allocations_left.load() < 0;
 }
 
 memory_but_once::memory_but_once(long allocations_before) noexcept

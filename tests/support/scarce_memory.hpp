@@ -28,6 +28,18 @@ public:
     memory_for& operator=(const memory_for&) = delete;
 };
 
+/// While it lives, the I/O threads of the library get memory so many times, then once not, and then
+/// again.
+class io_memory_but_once {
+public:
+    explicit io_memory_but_once(long allocations_before) noexcept;
+    ~io_memory_but_once();
+    io_memory_but_once(const io_memory_but_once&) = delete;
+    io_memory_but_once& operator=(const io_memory_but_once&) = delete;
+    /// Has one been refused?
+    bool was_refused() const noexcept;
+};
+
 /// While it lives, this thread gets memory so many times, then once not, and then again.
 class memory_but_once {
 public:

@@ -115,13 +115,12 @@ void session::do_request(unsigned number)
     case request::watch_reading:
         return watch_reading();
     case request::read:
-        return read();
+    case request::drain:
+        return persist(static_cast<request>(number));
     case request::tell_of_room:
         if (has_traffic())
             socket_end_->notify(pipe_end::writable);
         return;
-    case request::drain:
-        return drain();
     case request::read_rest:
         return read_rest();
     case request::read_last:
@@ -135,7 +134,7 @@ void session::do_request(unsigned number)
     case request::close_after_output:
         return close_after_output();
     case request::close:
-        return begin_close(linger_ms_.load(std::memory_order_relaxed));
+        return begin_close(request::close, linger_ms_.load(std::memory_order_relaxed));
     }
 }
 
@@ -731,20 +730,32 @@ void session::wait(transport::direction which)
     pending_wait& wait = for_input ? input_wait_ : room_wait_;
     if (wait.pending)
         return;
-    wait.pending = true;
     // Little to hold: this is what each idle connection has.
-    stream_->async_wait(which, [self = shared_from_this(), number = wait.number,
-                                for_input](const transport::error_code& error) {
-        pending_wait& wait = for_input ? self->input_wait_ : self->room_wait_;
-        if (wait.number != number || !self->stream_)
-            return;
-        wait.pending = false;
-        if (error)
-            return self->lost(loss::connection);
-        if (for_input)
-            return self->read();
-        self->drain();
-    });
+    try {
+        stream_->async_wait(which, [self = shared_from_this(), number = wait.number,
+                                    for_input](const transport::error_code& error) {
+            pending_wait& wait = for_input ? self->input_wait_ : self->room_wait_;
+            if (wait.number != number || !self->stream_)
+                return;
+            wait.pending = false;
+            if (error)
+                return self->lost(loss::connection);
+            self->persist(for_input ? request::read : request::drain);
+        });
+        wait.pending = true;
+    } catch (const std::bad_alloc&) {
+        ask(for_input ? request::read : request::drain);
+    }
+}
+
+// Reading and writing go on where they have stopped for want of memory.
+void session::persist(request what)
+{
+    try {
+        what == request::read ? read() : drain();
+    } catch (const std::bad_alloc&) {
+        ask(what);
+    }
 }
 
 // --- heartbeats --------------------------------------------------------------------------------
@@ -907,11 +918,22 @@ void session::close(int linger_ms) noexcept
     ask(request::close);
 }
 
-void session::begin_close(int linger_ms)
+void session::begin_close(request why, int linger_ms)
 {
     if (finished_ || (closing_ && !ended_here_))
         return;
     closing_ = true;
+    try {
+        deliver_and_finish(linger_ms);
+    } catch (const std::bad_alloc&) {
+        // To go without would lose what is to be delivered, and to wait here whoever has memory.
+        closing_ = false;
+        ask(why);
+    }
+}
+
+void session::deliver_and_finish(int linger_ms)
+{
     if (options_->heartbeat.interval_ms == 0)
         heartbeat_.pause(shared_from_this()); // nothing is read any more
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
@@ -941,7 +963,7 @@ void session::close_after_output()
     if (closing_)
         return;
     ended_here_ = true;
-    begin_close(-1);
+    begin_close(request::close_after_output, -1);
 }
 
 void session::finish_if_drained()

@@ -201,6 +201,7 @@ private:
         return {heartbeat_, [this] { return shared_from_this(); }};
     }
     void wait(transport::direction which);
+    void persist(request what);
     void lost(loss why);
     void refuse();
     void report(std::uint64_t event, int value);
@@ -210,7 +211,8 @@ private:
     void leave_endpoint(bool was_lost) noexcept;
     writer& current_writer() const noexcept { return *writer_.load(std::memory_order_acquire); }
     void stop_reconnecting();
-    void begin_close(int linger_ms);
+    void begin_close(request why, int linger_ms);
+    void deliver_and_finish(int linger_ms);
     void close_after_output();
     void finish_if_drained();
     void finish();
