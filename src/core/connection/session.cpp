@@ -926,7 +926,7 @@ void session::begin_close(request why, int linger_ms)
     try {
         deliver_and_finish(linger_ms);
     } catch (const std::bad_alloc&) {
-        // To go without would lose what is to be delivered, and to wait here whoever has memory.
+        // What is to be delivered is not given up: this is tried again.
         closing_ = false;
         ask(why);
     }
