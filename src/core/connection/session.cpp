@@ -115,12 +115,13 @@ void session::do_request(unsigned number)
     case request::watch_reading:
         return watch_reading();
     case request::read:
-    case request::drain:
-        return persist(static_cast<request>(number));
+        return read();
     case request::tell_of_room:
         if (has_traffic())
             socket_end_->notify(pipe_end::writable);
         return;
+    case request::drain:
+        return drain();
     case request::read_rest:
         return read_rest();
     case request::read_last:
@@ -730,32 +731,20 @@ void session::wait(transport::direction which)
     pending_wait& wait = for_input ? input_wait_ : room_wait_;
     if (wait.pending)
         return;
+    wait.pending = true;
     // Little to hold: this is what each idle connection has.
-    try {
-        stream_->async_wait(which, [self = shared_from_this(), number = wait.number,
-                                    for_input](const transport::error_code& error) {
-            pending_wait& wait = for_input ? self->input_wait_ : self->room_wait_;
-            if (wait.number != number || !self->stream_)
-                return;
-            wait.pending = false;
-            if (error)
-                return self->lost(loss::connection);
-            self->persist(for_input ? request::read : request::drain);
-        });
-        wait.pending = true;
-    } catch (const std::bad_alloc&) {
-        ask(for_input ? request::read : request::drain);
-    }
-}
-
-// Reading and writing go on where they have stopped for want of memory.
-void session::persist(request what)
-{
-    try {
-        what == request::read ? read() : drain();
-    } catch (const std::bad_alloc&) {
-        ask(what);
-    }
+    stream_->async_wait(which, [self = shared_from_this(), number = wait.number,
+                                for_input](const transport::error_code& error) {
+        pending_wait& wait = for_input ? self->input_wait_ : self->room_wait_;
+        if (wait.number != number || !self->stream_)
+            return;
+        wait.pending = false;
+        if (error)
+            return self->lost(loss::connection);
+        if (for_input)
+            return self->read();
+        self->drain();
+    });
 }
 
 // --- heartbeats --------------------------------------------------------------------------------

@@ -201,7 +201,6 @@ private:
         return {heartbeat_, [this] { return shared_from_this(); }};
     }
     void wait(transport::direction which);
-    void persist(request what);
     void lost(loss why);
     void refuse();
     void report(std::uint64_t event, int value);
