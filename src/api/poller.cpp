@@ -109,6 +109,9 @@ public:
         // A socket that is ready tells no more until it was found not to be.
         if (watching_ && (error || ready))
             alarm_.signal();
+        else if (watching_) // mail that came during the last look is not signalled by itself
+            for (const item& each : items_)
+                look_at(each);
         if (error)
             return error;
         found = 0;
