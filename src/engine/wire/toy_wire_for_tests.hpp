@@ -181,7 +181,6 @@ private:
     std::uint8_t control_kind_ = 0;
 };
 
-/// The wires that the tests go through.
 /// What a batch would write, which it still has afterwards.
 inline std::string bytes_of(const engine::write_batch& batch)
 {
@@ -194,6 +193,7 @@ inline std::string bytes_of(const engine::write_batch& batch)
     return bytes;
 }
 
+/// The wires that the tests go through.
 enum class wire_kind { zmtp3, zmtp2, zmtp1, toy_cipher, toy_codec, toy_both };
 
 inline constexpr wire_kind all_wires[] = {wire_kind::zmtp3,     wire_kind::zmtp2,

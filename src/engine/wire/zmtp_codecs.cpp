@@ -4,8 +4,6 @@
 #include "engine/codec/zmtp3.hpp"
 #include "engine/wire/frame_codec.hpp"
 
-#include <new>
-
 namespace zlink::engine {
 namespace {
 
