@@ -25,6 +25,14 @@ constexpr std::size_t record_overhead_bytes = 64; // no cipher has more
 // the caches.
 constexpr std::size_t batch_bytes = 8 * record_bytes;
 
+// Fairness limit: records with data in one read.
+constexpr int records_per_read = 64;
+
+// Messages other than data, each of which may cost a new key or an answer: so many in so long a
+// time, and so many answers that are not read. Peers that mean well send a few in an hour.
+constexpr unsigned most_messages = 64;
+constexpr std::chrono::minutes counted_time{1};
+
 // Why a certificate is not accepted, as an errno.
 int errno_of(long verify_result) noexcept
 {
@@ -136,6 +144,13 @@ struct bio_functions {
         return size;
     }
 
+    // After the handshake. Heads of records are told of, too.
+    static void observe(int is_written, int, int type, const void*, std::size_t, SSL*, void* who)
+    {
+        if (type == SSL3_RT_HANDSHAKE || type == SSL3_RT_ALERT)
+            static_cast<connection*>(who)->count_message(is_written != 0);
+    }
+
     static long control(BIO* bio, int command, long, void*)
     {
         if (command == BIO_CTRL_EOF)
@@ -199,6 +214,8 @@ connection::progress connection::shake_hands()
     const own_errors ours;
     starved_ = false;
     if (SSL_do_handshake(ssl_) == 1) {
+        SSL_set_msg_callback(ssl_, bio_functions::observe);
+        SSL_set_msg_callback_arg(ssl_, this);
         if (pin_matches())
             return progress::done;
         error_ = EKEYREJECTED;
@@ -302,8 +319,11 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
     const own_errors ours;
     drained_ = starved_ = false;
     std::size_t all = 0;
+    int records = 0;
     for (int i = 0; i < count; ++i) {
         for (std::size_t filled = 0; filled < buffers[i].iov_len;) {
+            if (records++ == records_per_read)
+                return {.bytes = all, .more = true};
             std::size_t some = 0;
             if (SSL_read_ex(ssl_, static_cast<std::byte*>(buffers[i].iov_base) + filled,
                             buffers[i].iov_len - filled, &some) == 1) {
@@ -328,6 +348,26 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
         }
     }
     return {.bytes = all, .more = has_input() || !drained_};
+}
+
+// Within OpenSSL, which goes on with the next message of what it has read already unless it takes
+// the input for ended.
+void connection::count_message(bool is_answer) noexcept
+{
+    if (is_answer) {
+        ++answers_;
+    } else {
+        const auto now = std::chrono::steady_clock::now();
+        if (now - counted_since_ >= counted_time) {
+            counted_since_ = now;
+            messages_ = 0;
+        }
+        ++messages_;
+    }
+    if (messages_ <= most_messages && answers_ <= most_messages)
+        return;
+    error_ = EPROTO;
+    SSL_set_shutdown(ssl_, SSL_get_shutdown(ssl_) | SSL_RECEIVED_SHUTDOWN);
 }
 
 std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
@@ -392,6 +432,7 @@ void connection::consume_output(std::size_t bytes) noexcept
     if (written_ != output_.size())
         return;
     written_ = 0;
+    answers_ = 0;
     if (output_.capacity() > record_bytes)
         output_ = std::vector<std::byte>();
     else

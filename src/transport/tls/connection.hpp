@@ -3,6 +3,7 @@
 
 #include "transport/tls/context.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -41,7 +42,9 @@ public:
     /// What the handshake has shown of the peer, see tls_parts::peer_properties().
     std::vector<std::pair<std::string, std::string>> properties() const;
     void read_from(stream& below) noexcept { below_ = &below; }
-    /// As stream::read_some().
+    /// As stream::read_some(), of some records at a time. EPROTO: the peer has sent more messages
+    /// other than data (new keys, session tickets, alerts) than anybody needs, or reads no answers
+    /// to them.
     io_result read_some(const iovec* buffers, int count) noexcept;
     /// Is there input that needs no reading of the stream?
     bool has_input() const noexcept;
@@ -63,6 +66,7 @@ private:
     bool pin_matches() const noexcept;
     void fail() noexcept;
     bool write_record(std::span<const std::byte> plain) noexcept;
+    void count_message(bool is_answer) noexcept;
 
     std::mutex mutex_;
     const std::shared_ptr<context> shared_;
@@ -72,6 +76,9 @@ private:
     std::size_t taken_ = 0;        ///< of input_
     std::vector<std::byte> output_;
     std::size_t written_ = 0; ///< of output_
+    std::chrono::steady_clock::time_point counted_since_{};
+    unsigned messages_ = 0; ///< other than data that have come since then
+    unsigned answers_ = 0;  ///< to such messages that may be in output_
     int error_ = 0;
     bool drained_ = false; ///< the stream had less than there was room for, a moment ago
     bool starved_ = false; ///< OpenSSL has asked in vain: what it has is no whole record

@@ -25,8 +25,9 @@ public:
     io_result read_some(const iovec* buffers, int count) noexcept override
     {
         const auto lock = tls_->lock();
+        const std::size_t before = tls_->output().size();
         const io_result got = tls_->read_some(buffers, count);
-        if (got.bytes == 0 && !tls_->output().empty())
+        if (tls_->output().size() != before)
             pass_on(); // an alert or a new key; what does not fit goes with what is written next
         return got;
     }
