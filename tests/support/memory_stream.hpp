@@ -54,7 +54,8 @@ public:
 
     // --- failures
     static constexpr int never = -1;
-    int fail_at = never; ///< the operation that fails, and all after it; reads and writes count
+    int fail_at = never;     ///< the operation that fails, and all after it; reads and writes count
+    bool fails_once = false; ///< those after it do not: a system without memory for a moment
     int error = ECONNRESET;
     int operations = 0;
 
@@ -159,7 +160,7 @@ private:
     bool fails() noexcept
     {
         const int now = operations++;
-        return fail_at != never && now >= fail_at;
+        return fail_at != never && (fails_once ? now == fail_at : now >= fail_at);
     }
     std::size_t chosen(std::size_t most) noexcept
     {

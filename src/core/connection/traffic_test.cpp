@@ -422,12 +422,12 @@ TEST_P(Traffic, goes_on_with_that_message_when_the_next_connection_has_another_w
 }
 
 // Over every wire, and with subscriptions: the connection fails at its first operation, at its
-// second, and so on; the next one brings what it did not take, once.
+// second, and so on, for good or only once; the next one brings what it did not take, once.
 TEST_P(Traffic, loses_nothing_whichever_operation_fails)
 {
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
-    bool failed = true;
-    for (int fail_at = 0; failed; ++fail_at) {
+    bool reached = true;
+    for (int run_number = 0, fail_at = 0; reached; ++run_number) {
         auto channels = std::make_shared<channel_pair>();
         pipe_end sender(channels, true, nullptr);
         writer out(channels->a_to_b);
@@ -455,26 +455,32 @@ TEST_P(Traffic, loses_nothing_whichever_operation_fails)
                 if (state != writer::status::failed)
                     read_into(*in, stream);
             }
+            if (state == writer::status::failed) { // nobody writes to it any more
+                const unsigned attempts = stream.attempts;
+                EXPECT_EQ(writer::status::failed, out.drain().state);
+                EXPECT_EQ(writer::status::failed, out.send_command(ping).state);
+                out.say_farewell(engine::farewell::done);
+                EXPECT_EQ(attempts, stream.attempts);
+            }
             out.detach();
             stream.fail_at = memory_stream::never; // what it has taken arrives
             while (!stream.written.empty())
                 ASSERT_NO_FATAL_FAILURE(read_into(*in, stream));
             ASSERT_NO_FATAL_FAILURE(expect_next(receiver, sent, next));
-            failed = state == writer::status::failed;
         };
         memory_stream first(random_, 20'000);
         first.fail_at = fail_at;
+        first.fails_once = run_number % 2 != 0;
         first.error = fail_at % 2 == 0 ? EPIPE : ECONNRESET;
         ASSERT_NO_FATAL_FAILURE(run(first));
-        const bool first_failed = failed;
         memory_stream second(random_, 1'000'000);
         ASSERT_NO_FATAL_FAILURE(run(second));
         EXPECT_EQ(sent.size(), next) << fail_at;
         EXPECT_TRUE(out.drained());
         EXPECT_EQ(channels->a_to_b.credit.sent(), channels->a_to_b.credit.taken());
-        failed = first_failed;
-        if (fail_at > 60)
-            fail_at += 10;
+        reached = first.operations > fail_at;
+        if (run_number % 2 != 0)
+            fail_at += fail_at > 60 ? 11 : 1;
     }
 }
 
@@ -500,6 +506,59 @@ TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
         EXPECT_EQ(expected, got);
     }
     EXPECT_TRUE(writer_.drained());
+}
+
+// A large message written past the queue, over every wire, to a connection that fails only once:
+// nothing goes there after the failure, and what it did not take comes with the next one.
+TEST_P(Traffic, begins_the_next_connection_after_a_direct_write_has_failed_once)
+{
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    bool reached = true;
+    for (int fail_at = 0; reached; ++fail_at) {
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end sender(channels, true, nullptr);
+        writer out(channels->a_to_b);
+        sender.set_other_end(std::make_shared<direct_peer>(out));
+        memory_stream first(random_, 1'000'000);
+        first.random = nullptr; // takes all it is offered
+        out.attach(first, {}, test::make_wire(kind));
+        out.drain();
+        first.operations = 0;
+        first.fail_at = fail_at;
+        first.fails_once = true;
+        std::vector<message> sent;
+        for (int i = 0; i < 6; ++i) {
+            sent.push_back({std::string(40'000, static_cast<char>('a' + i))});
+            ASSERT_TRUE(sender.write(frame_of(sent.back()[0], false)));
+        }
+        const bool failed = out.drain().state == writer::status::failed;
+        reached = first.operations > fail_at;
+        EXPECT_EQ(reached, failed);
+        if (reached) {
+            EXPECT_EQ(fail_at + 1, first.operations); // nobody has tried again
+        }
+        out.detach();
+        memory_stream second(random_, 1'000'000);
+        out.attach(second, {}, test::make_wire(kind));
+        std::size_t next = 0;
+        for (memory_stream* const stream : {&first, &second}) {
+            auto receiving = std::make_shared<channel_pair>();
+            pipe_end receiver(receiving, false, nullptr);
+            const auto in = make_decoder(test::make_wire(kind), receiving->a_to_b, commands_);
+            stream->fail_at = memory_stream::never;
+            for (int call = 0; call < 100'000 && !(out.drained() && stream->written.empty());
+                 ++call) {
+                if (stream == &second)
+                    out.drain();
+                else if (stream->written.empty())
+                    break;
+                ASSERT_NO_FATAL_FAILURE(read_into(*in, *stream));
+            }
+            ASSERT_NO_FATAL_FAILURE(expect_next(receiver, sent, next));
+        }
+        EXPECT_EQ(sent.size(), next);
+        out.detach();
+    }
 }
 
 TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_direct_write)

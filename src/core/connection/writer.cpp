@@ -38,7 +38,7 @@ void writer::attach(transport::stream& to, std::span<const std::byte> first, eng
     packet_bytes_ = packet_bytes;
     from_.stalled.store(false, std::memory_order_relaxed);
     blocked_ = false;
-    error_ = 0;
+    broken_ = error_ = 0;
 }
 
 void writer::detach()
@@ -90,7 +90,7 @@ writer::outcome writer::send_command(const engine::traffic_command& command)
 void writer::say_farewell(engine::farewell why) noexcept
 {
     std::lock_guard lock(mutex_);
-    if (!to_ || holds_)
+    if (!to_ || holds_ || broken_ != 0)
         return;
     try {
         const std::vector<std::byte> frame = out_.farewell(why);
@@ -179,9 +179,15 @@ bool writer::press_on(stalls how, Attempt attempt) noexcept
     return tried;
 }
 
+// What follows a failed write must not reach the peer, even if the stream would take it now: the
+// next connection begins with it.
 transport::io_result writer::write(const iovec* entries, int count) noexcept
 {
+    if (broken_ != 0)
+        return {.error = broken_};
     const transport::io_result result = to_->write_some(entries, count);
+    if (result.failed())
+        broken_ = result.error;
     bytes_written_ += result.bytes;
     if (result.bytes != 0 && full_)
         ++times_made_room_;
@@ -193,13 +199,16 @@ transport::io_result writer::write(const iovec* entries, int count) noexcept
 // What the stream has taken and not passed on yet: nobody else would see to it.
 writer::status writer::flush() noexcept
 {
-    const transport::io_result result = to_->flush();
-    if (result.failed()) {
-        error_ = result.error;
+    if (broken_ == 0) {
+        const transport::io_result result = to_->flush();
+        if (result.would_block())
+            return status::blocked;
+        broken_ = result.error;
+    }
+    if (broken_ != 0) {
+        error_ = broken_;
         return status::failed;
     }
-    if (result.would_block())
-        return status::blocked;
     holds_ = false;
     return status::idle;
 }
@@ -332,7 +341,7 @@ writer::passed writer::write_through(const iovec (&message)[2], base::certain_me
 {
     passed result;
     std::lock_guard lock(mutex_);
-    if (!to_ || blocked_)
+    if (!to_ || blocked_ || broken_ != 0)
         return result;
     if (!out_.can_pass_by())
         return write_encoded(message, for_rest, how);
@@ -376,10 +385,10 @@ writer::passed writer::write_through(const iovec (&message)[2], base::certain_me
         from_.queue.take_recall(); // of an ownership that has ended
     }
     if (holds_)
-        flush(); // an error is found by the next write
+        flush(); // an error is told by the next drain()
     result.unfinished = holds_;
     // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
-    // wakes the consumer as any other; a broken connection is found by the next write.
+    // wakes the consumer as any other; a broken connection is told by the next drain().
     if (!owns_writing_ && !holds_)
         from_.queue.sleep();
     result.wake_producer = out_.wakes_producer();
@@ -414,7 +423,7 @@ writer::passed writer::write_encoded(const iovec (&message)[2], base::certain_me
         out_.keep_past(for_rest);
         result.bytes = message[0].iov_len + message[1].iov_len;
         if (holds_)
-            flush(); // an error is found by the next write
+            flush(); // an error is told by the next drain()
         result.unfinished = failed || holds_ || out_.batch_waits();
     } else if (out_.batch_waits()) {
         out_.give_up_past();

@@ -35,7 +35,7 @@ public:
         written,  ///< all is written, but the caller stays responsible for what comes next
         blocked,  ///< the connection takes no more now: wait until it is writable, then drain()
         pending,  ///< there is more to write, but others shall have their turn: call drain() again
-        failed,   ///< the connection is broken, see error()
+        failed,   ///< the connection is broken, see error(); nothing is written to it any more
         detached, ///< there is no connection (any more): whoever attaches the next one will drain
         being_retried, ///< by the sending thread, which asks for drain() if it gives up
     };
@@ -159,6 +159,7 @@ private:
     std::uint64_t times_made_room_ = 0;
     base::write_retry stall_;
     int error_ = 0;
+    int broken_ = 0;                    ///< errno of the first write to the connection that failed
     std::atomic<bool> pressing_{false}; ///< whoever holds the mutex is in press_on()
     bool blocked_ = false;
     bool full_ = false;         ///< the connection has not taken all it was offered last

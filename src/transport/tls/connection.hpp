@@ -58,6 +58,8 @@ public:
         return std::span(output_).subspan(written_);
     }
     void consume_output(std::size_t bytes) noexcept;
+    /// What is left of the output will not be written.
+    void drop_output() noexcept { consume_output(output().size()); }
 
 private:
     friend struct bio_functions;
