@@ -81,7 +81,11 @@ private:
         if (out_.empty())
             return EHOSTUNREACH; // unbound in between
         core::pipe_end& pipe = *out_.front();
-        return pipe.write(core::frame_of(address_, true)) && pipe.write(part) ? 0 : ENOMEM;
+        if (pipe.write(core::frame_of(address_, true)) && pipe.write(part))
+            return 0;
+        pipe.give_up_message(); // the address goes again with the body
+        at_body_ = true;
+        return ENOMEM;
     }
 
     fair_queue in_;

@@ -57,11 +57,10 @@ public:
         }
         if (!peer_ || (!in_message_ && !peer_->can_write()))
             return EAGAIN;
+        if (!peer_->write(part))
+            return ENOMEM;
         in_message_ = part.more();
-        if (peer_->write(part))
-            return 0;
-        in_message_ = false;
-        return ENOMEM;
+        return 0;
     }
 
     void last_part_refused() noexcept override

@@ -69,8 +69,8 @@ public:
         for (core::pipe_end* pipe : chosen_) {
             if (message.chunk && !pipe->replaces_messages())
                 pipe->write_logged(message);
-            else if (pipe->write(parts[0])) [[likely]]
-                pipe->write(parts[1]);
+            else if (!pipe->write(parts[0]) || !pipe->write(parts[1])) [[unlikely]]
+                pipe->give_up_message();
         }
         host_.end_message_to_many();
         return 0;

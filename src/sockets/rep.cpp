@@ -41,12 +41,14 @@ public:
         if (state_ == state::replying) {
             if (asker_ && !asker_->has_room())
                 asker_ = nullptr; // no room: the reply is dropped
-            for (const std::string& address : envelope_)
-                if (asker_ && !asker_->write(core::frame_of(address, true)))
-                    asker_ = nullptr;
+            if (asker_ && !write_envelope())
+                return ENOMEM;
         }
-        if (asker_ && !asker_->write(part))
-            asker_ = nullptr;
+        if (asker_ && !asker_->write(part)) {
+            if (state_ == state::replying)
+                asker_->give_up_message(); // the envelope goes again with the first part
+            return ENOMEM;
+        }
         state_ = part.more() ? state::sending : state::idle;
         if (!part.more())
             asker_ = nullptr;
@@ -147,6 +149,17 @@ private:
                 return false;
         }
         return false;
+    }
+
+    // False: there is no memory, and nothing of it was written.
+    bool write_envelope()
+    {
+        for (const std::string& address : envelope_)
+            if (!asker_->write(core::frame_of(address, true))) {
+                asker_->give_up_message();
+                return false;
+            }
+        return true;
     }
 
     fair_queue in_;

@@ -52,14 +52,18 @@ public:
             }
             core::frame late;
             const bool any_late = in_.peek(late) != nullptr;
-            if (const int error = send_envelope(any_late))
+            if (const int error = send_envelope(any_late)) {
+                out_.give_up_message();
                 return error;
+            }
         }
         const int error = out_.send(part);
-        if (error == 0)
+        if (error == 0) {
             state_ = part.more() ? state::sending : state::waiting;
-        else
+        } else if (error != ENOMEM || state_ == state::idle) {
+            out_.give_up_message(); // the envelope goes again with the first part
             state_ = state::idle;
+        }
         return error;
     }
 

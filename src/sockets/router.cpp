@@ -70,11 +70,8 @@ public:
         if (raw_) [[unlikely]]
             return send_chunk(part);
         const bool more = part.more();
-        if (progress_.to && !progress_.to->write(part)) {
-            progress_.to = nullptr;
-            progress_.in_body = false;
+        if (progress_.to && !progress_.to->write(part))
             return ENOMEM;
-        }
         progress_.in_body = more;
         if (!more)
             progress_.to = nullptr;
@@ -174,17 +171,16 @@ private:
     // To a peer that knows no messages: what follows an id is one part, and an empty one ends it.
     int send_chunk(core::frame chunk)
     {
+        chunk.flags = 0;
+        if (chunk.size != 0 && progress_.to && !progress_.to->write(chunk))
+            return ENOMEM; // it may be sent again, to the same peer
         progress_.in_body = false;
         core::pipe_end* const to = std::exchange(progress_.to, nullptr);
-        if (!to)
-            return 0;
-        if (chunk.size == 0) {
+        if (to && chunk.size == 0) {
             forget(*to);
             to->end_output();
-            return 0;
         }
-        chunk.flags = 0;
-        return to->write(chunk) ? 0 : ENOMEM;
+        return 0;
     }
 
     void enter(core::pipe_end& pipe, std::string id)

@@ -126,16 +126,16 @@ private:
 
     int send_chunk(core::frame chunk)
     {
+        chunk.flags = 0;
+        if (chunk.size != 0 && progress_.to && !progress_.to->write(chunk))
+            return ENOMEM; // it may be sent again, to the same peer
+        // Null: it has gone, or was never named.
         core::pipe_end* const to = std::exchange(progress_.to, nullptr);
-        if (!to)
-            return 0; // it has gone, or was never named
-        if (chunk.size == 0) {
+        if (to && chunk.size == 0) {
             to->output_ends = true;
             to->end_output();
-            return 0;
         }
-        chunk.flags = 0;
-        return to->write(chunk) ? 0 : ENOMEM;
+        return 0;
     }
 
     // It is to be closed as soon as all is sent.

@@ -258,8 +258,13 @@ void xpub::write_to_chosen(const core::frame& part)
             shared.owner = copy.get();
         }
     }
-    for (core::pipe_end* pipe : chosen_)
-        pipe->write(shared);
+    // Without memory for a part its message is dropped, as a whole, for that subscriber.
+    std::erase_if(chosen_, [&](core::pipe_end* pipe) {
+        const bool written = pipe->write(shared);
+        if (!written)
+            pipe->give_up_message();
+        return !written;
+    });
 }
 
 int xpub::send(const core::frame& part)

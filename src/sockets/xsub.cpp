@@ -73,8 +73,13 @@ int xsub::send(const core::frame& part)
                 if (pipe->has_room())
                     sending_.push_back(pipe);
     }
-    for (core::pipe_end* pipe : sending_)
-        pipe->write(part);
+    // Without memory for a part its message is dropped, as a whole, for that publisher.
+    std::erase_if(sending_, [&](core::pipe_end* pipe) {
+        const bool written = pipe->write(part);
+        if (!written)
+            pipe->give_up_message();
+        return !written;
+    });
     if (!part.more())
         sending_.clear();
     return 0;

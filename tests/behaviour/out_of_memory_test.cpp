@@ -393,6 +393,105 @@ TEST_P(ZlinkOnlyOutOfMemory, contexts_end)
     }
 }
 
+// The part that was refused, and only that, is missing: sent again, it makes the message whole.
+TEST_P(ZlinkOnlyOutOfMemory, a_refused_part_can_be_sent_again)
+{
+    struct types {
+        int from;
+        int to;
+    };
+    for (const auto [from, to] :
+         {types{ZMQ_PUSH, ZMQ_PULL}, types{ZMQ_DEALER, ZMQ_ROUTER}, types{ZMQ_ROUTER, ZMQ_DEALER},
+          types{ZMQ_REQ, ZMQ_REP}, types{ZMQ_PAIR, ZMQ_PAIR}}) {
+        test_socket sender(context_, from);
+        test_socket receiver(context_, to);
+        if (to == ZMQ_DEALER)
+            receiver.set(ZMQ_ROUTING_ID, "peer");
+        if (from == ZMQ_DEALER)
+            sender.set(ZMQ_ROUTING_ID, "peer");
+        if (from == ZMQ_ROUTER)
+            sender.set(ZMQ_ROUTER_MANDATORY, 1);
+        sender.set(ZMQ_SNDTIMEO, 10'000);
+        receiver.connect(sender.bind_and_resolve(fresh_bind_address(GetParam())));
+        if (from == ZMQ_ROUTER) {
+            receiver.send("here");
+            sender.recv_parts();
+        }
+        int refused = 0;
+        const auto send = [&](const std::string& body, int flags, long allocations) {
+            int result = 0;
+            {
+                const memory_for some(allocations);
+                result = zmq_send(sender, body.data(), body.size(), flags);
+            }
+            if (result >= 0)
+                return;
+            ASSERT_EQ(ENOMEM, zmq_errno());
+            ++refused;
+            ASSERT_LE(0, zmq_send(sender, body.data(), body.size(), flags));
+        };
+        for (const std::size_t size : {10U, 3000U, 5000U, 30'000U, 300'000U})
+            for (long allocations = 0; allocations < 3; ++allocations) {
+                SCOPED_TRACE(std::to_string(from) + " " + std::to_string(size) + " " +
+                             std::to_string(allocations));
+                parts expected;
+                if (from == ZMQ_ROUTER) {
+                    ASSERT_EQ(4, zmq_send(sender, "peer", 4, ZMQ_SNDMORE));
+                }
+                for (const char letter : {'a', 'b', 'c', 'd'}) {
+                    expected.push_back(
+                        std::string(size + static_cast<std::size_t>(letter), letter));
+                    ASSERT_NO_FATAL_FAILURE(
+                        send(expected.back(), letter == 'd' ? 0 : ZMQ_SNDMORE, allocations));
+                }
+                if (to == ZMQ_ROUTER)
+                    expected.insert(expected.begin(), "peer");
+                EXPECT_TRUE(expected == receiver.recv_parts());
+                if (from != ZMQ_REQ)
+                    continue;
+                for (const char letter : {'r', 's'}) { // the reply, without memory as well
+                    const std::string body(size, letter);
+                    const int flags = letter == 's' ? 0 : ZMQ_SNDMORE;
+                    int result = 0;
+                    {
+                        const memory_for some(allocations);
+                        result = zmq_send(receiver, body.data(), body.size(), flags);
+                    }
+                    if (result < 0) {
+                        ASSERT_EQ(ENOMEM, zmq_errno());
+                        ASSERT_LE(0, zmq_send(receiver, body.data(), body.size(), flags));
+                    }
+                }
+                EXPECT_TRUE((parts{std::string(size, 'r'), std::string(size, 's')}) ==
+                            sender.recv_parts());
+            }
+        EXPECT_NE(0, refused);
+    }
+}
+
+// A publisher drops the message for a subscriber if there is no memory for a part of it: never a
+// part alone.
+TEST_P(ZlinkOnlyOutOfMemory, a_published_message_comes_whole_or_not_at_all)
+{
+    auto [publisher, subscriber, address] = connect_pair(context_, GetParam(), ZMQ_XPUB, ZMQ_SUB);
+    for (const std::size_t size : {3000U, 5000U, 30'000U})
+        for (long allocations = 0; allocations < 4; ++allocations) {
+            const parts sent{std::string(size, 'a'), std::string(size, 'b'),
+                             std::string(size, 'c')};
+            for (std::size_t part = 0; part < sent.size(); ++part) {
+                const memory_for some(part == 1 ? allocations : 1'000'000);
+                ASSERT_LE(0, zmq_send(publisher, sent[part].data(), size,
+                                      part + 1 < sent.size() ? ZMQ_SNDMORE : 0));
+            }
+            publisher.send("end");
+            parts got = subscriber.recv_parts();
+            if (got != parts{"end"}) {
+                ASSERT_TRUE(sent == got);
+                EXPECT_EQ("end", subscriber.recv());
+            }
+        }
+}
+
 TEST(OutOfMemoryMessages, cannot_be_made)
 {
     zmq_msg_t message;

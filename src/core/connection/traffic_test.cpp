@@ -300,7 +300,7 @@ protected:
                 const message cut_off = random_message(random_, 20'000);
                 for (const std::string& part : cut_off)
                     ASSERT_TRUE(sender_.write(frame_of(part, true)));
-                sender_.rollback();
+                sender_.give_up_message();
             }
             if (with_pings && random_() % 5 == 0) {
                 writer_.send_command(ping);

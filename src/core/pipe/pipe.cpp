@@ -109,16 +109,15 @@ bool pipe_end::write_any(const frame& part) noexcept
     const bool inlined = part.size < copied_below && !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
     if (!at)
-        return give_up_message();
+        return false;
     const std::size_t header = encode_header(at, part);
     if (inlined) {
         if (part.size) // memcpy must not see null
             std::memcpy(at + header, part.data, part.size);
         return end_part(header + part.size, part.more());
     }
-    queue.advance(header);
-    if (!append_shared(part))
-        return give_up_message();
+    if (!append_shared(header, part))
+        return false;
     deferred_bytes_ += header + part.size;
     in_message_ = part.more();
     return in_message_ || commit();
@@ -137,11 +136,10 @@ bool pipe_end::put_chunk(const std::byte* data, std::size_t size) noexcept
     return end_part(size, false);
 }
 
-bool pipe_end::give_up_message() noexcept
+void pipe_end::give_up_message() noexcept
 {
-    rollback();
+    out_->queue.rollback();
     in_message_ = false;
-    return false;
 }
 
 // What lies in the queue should still lie in a cache when it is read.
@@ -166,20 +164,17 @@ bool pipe_end::lend(const frame& part) noexcept
     using step = base::write_retry::step;
     base::buffer* const block = base::allocate_buffer(part.size);
     if (!block)
-        return give_up_message();
+        return false;
     const base::buffer_ref kept(block);
     base::byte_queue& queue = out_->queue;
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes);
-    if (!at)
-        return give_up_message();
+    if (!at || !queue.prepare_append())
+        return false;
     queue.advance(encode_header(at, part));
     block->hint = const_cast<std::byte*>(part.data);
     block->lending.offer(part.data, block->data, part.size);
     block->add_reference();
-    if (!queue.append(block, block->data, part.size)) {
-        block->drop_reference();
-        return give_up_message();
-    }
+    queue.append(block, block->data, part.size);
     in_message_ = false;
     commit();
     if (reader_borrows_)
@@ -247,8 +242,11 @@ bool pipe_end::write_newest(const frame& part) noexcept
     return true;
 }
 
-bool pipe_end::append_shared(const frame& part) noexcept
+// Appends the header, which was written at the reserved place, and the body by reference.
+bool pipe_end::append_shared(std::size_t header_bytes, const frame& part) noexcept
 {
+    if (!out_->queue.prepare_append())
+        return false;
     base::buffer* owner = part.owner;
     const std::byte* data = part.data;
     if (owner) {
@@ -261,10 +259,9 @@ bool pipe_end::append_shared(const frame& part) noexcept
         std::memcpy(owner->data, part.data, part.size);
         data = owner->data;
     }
-    if (out_->queue.append(owner, data, part.size))
-        return true;
-    owner->drop_reference();
-    return false;
+    out_->queue.advance(header_bytes);
+    out_->queue.append(owner, data, part.size);
+    return true;
 }
 
 // True if the frame, or a part of it, has gone to the connection already.

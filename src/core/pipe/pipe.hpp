@@ -191,11 +191,12 @@ public:
         return !other_closed_ && out_->credit.has_room_at_hand();
     }
     /// Appends one part; the last part (without flag_more) makes the message visible to the peer.
-    /// False if memory is exhausted: the message is taken back.
+    /// False if memory is exhausted: nothing has happened, and the parts before are kept. The part
+    /// may be written again, or the message taken back by give_up_message().
     bool write(const frame& part) noexcept
     {
         if (part.size < small_body_bytes && !part.user_owned() && !writes_otherwise()) [[likely]]
-            return write_small(part.data, part.size, part.flags);
+            return try_to_write_small(part.data, part.size, part.flags);
         return write_any(part);
     }
     /// can_write() and write() in one, for a small message of one part with nothing in its way.
@@ -234,7 +235,7 @@ public:
             heed(other_->on_pause());
     }
     /// Takes back the parts of an unfinished message.
-    void rollback() noexcept { out_->queue.rollback(); }
+    void give_up_message() noexcept;
 
     /// Nothing more is going to be written, see pipe_peer::on_output_ended().
     void end_output() noexcept
@@ -405,10 +406,6 @@ private:
         return {at + header.header_bytes, header.body_bytes, more};
     }
     bool write_any(const frame& part) noexcept;
-    bool write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
-    {
-        return try_to_write_small(data, size, flags) || give_up_message();
-    }
     bool try_to_write_small(const std::byte* data, std::size_t size, std::uint8_t flags) noexcept
     {
         std::byte* const at = out_->queue.reserve(engine::zmtp3::long_header_bytes + size);
@@ -420,7 +417,6 @@ private:
         return end_part(header_bytes + size, (flags & engine::zmtp3::flag_more) != 0);
     }
     bool put_chunk(const std::byte* data, std::size_t size) noexcept;
-    bool give_up_message() noexcept;
     // Ends a part of which `bytes` bytes were written at the reserved place.
     bool end_part(std::size_t bytes, bool more) noexcept
     {
@@ -430,7 +426,7 @@ private:
         return more || commit();
     }
     std::size_t encode_header(std::byte* at, const frame& part) const noexcept;
-    bool append_shared(const frame& part) noexcept;
+    bool append_shared(std::size_t header_bytes, const frame& part) noexcept;
     bool keeps_waiting(const frame& part) const noexcept;
     void let_reader_catch_up(std::size_t bytes, bool lends) noexcept;
     bool lend(const frame& part) noexcept;

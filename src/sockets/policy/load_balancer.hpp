@@ -30,8 +30,9 @@ public:
     }
 
     /// 0, EAGAIN, or ENOMEM. When the peer is lost in the middle of a message, the next part gets
-    /// EAGAIN once, and then the rest is taken and dropped. `to` (if given) is set to the pipe of a
-    /// message's first part.
+    /// EAGAIN once, and then the rest is taken and dropped. After ENOMEM the part can be sent
+    /// again, or the parts before be taken back by give_up_message(). `to` (if given) is set to the
+    /// pipe of a message's first part.
     int send(const core::frame& part, core::pipe_end** to = nullptr)
     {
         if (dropping_) [[unlikely]] {
@@ -45,10 +46,8 @@ public:
         core::pipe_end* const pipe = target_ ? target_ : round_robin_.current();
         if (to)
             *to = pipe;
-        if (!pipe->write(part)) [[unlikely]] {
-            target_ = nullptr;
+        if (!pipe->write(part)) [[unlikely]]
             return ENOMEM;
-        }
         if (part.more()) {
             target_ = pipe;
             return 0;
@@ -56,6 +55,13 @@ public:
         target_ = nullptr;
         round_robin_.next_after(*pipe);
         return 0;
+    }
+
+    /// Takes back the parts of an unfinished message.
+    void give_up_message() noexcept
+    {
+        if (target_)
+            std::exchange(target_, nullptr)->give_up_message();
     }
 
     /// See core::pattern: there is no rest that would have to be dropped.
