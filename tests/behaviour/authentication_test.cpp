@@ -230,6 +230,26 @@ TEST_P(Authentication, the_answer_belongs_to_each_message)
     }
 }
 
+// A body of this size is handed from thread to thread while the two copy it.
+TEST_P(Authentication, a_large_answer_is_read_when_all_of_it_is_there)
+{
+    bind_handler();
+    plain_server(server_);
+    const std::string address = server_.bind_and_resolve(fresh_bind_address(GetParam()));
+    for (int round = 0; round < 30; ++round) {
+        const std::string value(0x010000, static_cast<char>('a' + round % 26));
+        test_socket client(context_, ZMQ_PUSH);
+        plain_client(client);
+        client.connect(address);
+        handler_.recv_parts();
+        answer("200", "alice", "\5Large\0\1\0\0"s + value + "\4Last\0\0\0\3end"s);
+        client.send("message");
+        ASSERT_TRUE(value == property_of_next_message(server_, "Large")) << round;
+        client.send("message");
+        ASSERT_EQ("end", property_of_next_message(server_, "Last")) << round;
+    }
+}
+
 TEST_P(Authentication, the_answer_counts_before_what_the_peer_says_of_itself)
 {
     bind_handler();

@@ -34,16 +34,24 @@ struct frame {
     bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }
     /// Received: may the body still be at its sender's only, but for its beginning?
     bool lent() const noexcept { return owner && owner->lending.lent(); }
-    /// Received: waits until all of the body is here; before it is read otherwise than by
-    /// copy_out().
+    /// Received: waits until all of the body is here; before `data` is read otherwise than by
+    /// copy_out(). Who reads bytes() or text() need not call it.
     void await_body() const noexcept
     {
         if (lent()) [[unlikely]]
             owner->lending.await_copy();
     }
     bool user_owned() const noexcept { return owner && owner->user_owned; }
-    std::span<const std::byte> bytes() const noexcept { return {data, size}; }
-    std::string_view text() const noexcept { return text_of(data, size); }
+    std::span<const std::byte> bytes() const noexcept
+    {
+        await_body();
+        return {data, size};
+    }
+    std::string_view text() const noexcept
+    {
+        await_body();
+        return text_of(data, size);
+    }
 };
 
 /// Copies the first `bytes` bytes of a received body, which are needed no more then: if it is lent,
