@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets of the security mechanisms and of the options for TLS to
-corpus/, each a conversation that gets somewhere; with --check, fails if they are not there like this.
-The format of the input is told by mechanism_fuzz.hpp and the targets.
+"""Writes the seeds of the fuzz targets of the security mechanisms, of the options for TLS, and of
+SOCKS5 to corpus/, each a conversation
+that gets somewhere; with --check, fails if they are not there like this. The format of the input is
+told by mechanism_fuzz.hpp and the targets.
 
 The recorded commands of CURVE are those of curve_test.cpp, whose keys the targets have; the
 certificates and keys of TLS are those of tls_material.hpp.
@@ -478,6 +479,36 @@ def tls_options():
     return seeds
 
 
+def socks5():
+    name, user, long_user, v4, v6 = 0, 1, 2, 4, 8
+    chosen, asks = b"\5\0", b"\5\2\1\0"
+    good = b"\5\0\0"
+    ipv4, ipv6 = b"\1" + bytes(6), b"\4" + bytes(18)
+    by_name = b"\3\5proxy\0\1"
+    seeds = {
+        "connected": bytes([name]) + chosen + good + ipv4 + b"data of the target",
+        "connected_bytewise": bytes([v4]) + chosen + good + ipv6 + b"data",
+        "connected_in_pieces": bytes([v6 | 64]) + chosen + good + by_name + b"data",
+        "empty_name": bytes([name]) + chosen + good + b"\3\0\0\0",
+        "longest_name": bytes([name | 192]) + chosen + good + b"\3\xff" + bytes(257) + b"data",
+        "authenticated": bytes([user]) + asks + good + ipv4,
+        "authenticated_by_the_longest_name": bytes([long_user]) + asks + good + ipv4,
+        "not_asked_for_credentials": bytes([user]) + chosen + good + ipv4,
+        "wrong_credentials": bytes([user]) + b"\5\2\1\1",
+        "wrong_negotiation": bytes([user]) + b"\5\2\5\0",
+        "credentials_nobody_has": bytes([name]) + asks + good + ipv4,
+        "no_method": bytes([user]) + b"\5\xff",
+        "version_4": bytes([name]) + b"\0\x5a" + bytes(6),
+        "version_of_the_reply": bytes([name]) + chosen + b"\4\0\0" + ipv4,
+        "address_of_no_kind": bytes([name]) + chosen + good + b"\2" + bytes(20),
+        "name_too_long": bytes([12]) + chosen + good + ipv4,
+        "user_too_long": bytes([3]) + asks + good + ipv4,
+    }
+    for reply in range(1, 11):
+        seeds[f"refused_{reply}"] = bytes([name]) + chosen + bytes([5, reply])
+    return seeds
+
+
 def main():
     is_check = sys.argv[1:] == ["--check"]
     frames = recorded()
@@ -490,6 +521,7 @@ def main():
             "curve_client": curve_client(frames),
             "curve_server": curve_server(frames),
             "tls_options": tls_options(),
+            "socks5": socks5(),
     }.items():
         directory = FUZZ / "corpus" / target
         directory.mkdir(parents=True, exist_ok=True)
