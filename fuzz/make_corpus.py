@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets of the security mechanisms, of the options for TLS, and of
-SOCKS5 to corpus/, each a conversation
+"""Writes the seeds of the fuzz targets of the security mechanisms, of the options for TLS, of
+SOCKS5 and of addresses to corpus/, each a conversation
 that gets somewhere; with --check, fails if they are not there like this. The format of the input is
 told by mechanism_fuzz.hpp and the targets.
 
@@ -509,6 +509,21 @@ def socks5():
     return seeds
 
 
+def address():
+    texts = ("tcp://127.0.0.1:5555", "tcp://*:*", "tcp://*:0", "tcp://lo:5555", "tcp://[::1]:5555",
+             "tcp://::1:5555", "tcp://[fe80::1%lo]:5555", "tcp://[fe80::1%1]:1", "tcp://[::]:65535",
+             "tcp://host.test:80", "tcp://host.test:65536", "tcp://[::ffff:192.0.2.1]:9",
+             "tcp://127.0.0.1:0;192.0.2.1:5555", "tcp://*:*;host.test:1", "tcp://lo;[::1]:1",
+             "udp://239.0.0.1:5555", "udp://lo;239.0.0.1:5555", "udp://127.0.0.1;239.0.0.1:1",
+             "udp://*;[ff02::1]:5555", "udp://[ff02::1%lo]:5555", "udp://*:5555",
+             "ws://127.0.0.1:80/path?query", "ws://[fe80::1%lo]:80/", "ws://host.test:80",
+             "ws://127.0.0.1:0;host.test:81/a b", "ipc:///tmp/socket", "ipc://@abstract", "ipc://*",
+             "ipc://" + "p" * 108, "inproc://name", "192.0.2.0/24", "2001:db8::/33", "[::1]/128",
+             "::ffff:192.0.2.0/120", "0.0.0.0/0", "://", "tcp://", "tcp://:", "tcp://://:1")
+    return {f"{number:02}{'_ipv6' if ipv6 else ''}": bytes([ipv6]) + text.encode()
+            for number, text in enumerate(texts) for ipv6 in (0, 1)}
+
+
 def main():
     is_check = sys.argv[1:] == ["--check"]
     frames = recorded()
@@ -522,6 +537,7 @@ def main():
             "curve_server": curve_server(frames),
             "tls_options": tls_options(),
             "socks5": socks5(),
+            "address": address(),
     }.items():
         directory = FUZZ / "corpus" / target
         directory.mkdir(parents=True, exist_ok=True)
