@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes the seeds of the fuzz targets of the security mechanisms, of the options for TLS, of
-SOCKS5 and of addresses to corpus/, each a conversation
+SOCKS5, of addresses and of groups of datagrams to corpus/, each a conversation
 that gets somewhere; with --check, fails if they are not there like this. The format of the input is
 told by mechanism_fuzz.hpp and the targets.
 
@@ -524,6 +524,33 @@ def address():
             for number, text in enumerate(texts) for ipv6 in (0, 1)}
 
 
+def group_datagram():
+    def send(group, body, more=b""):
+        return act(2, bytes([group - group % 2, group % 2]) + body.to_bytes(2, "big") + more)
+
+    def arrives(data, cut=0):
+        return act(cut, data)
+
+    pass_on, take, nothing, blocked = act(3), act(4), act(5), 8
+    hello_there = b"\5groupbody"
+    return {
+        "one": b"\0" + arrives(hello_there) + take,
+        "no_group": b"\0" + arrives(b"\0body") + take,
+        "nothing": b"\0" + arrives(b"") + arrives(b"\0") + take,
+        "longest_group": b"\0" + arrives(b"\xff" + b"g" * 255 + b"body"),
+        "cut_group": b"\0" + arrives(b"\xff" + b"g" * 254) + arrives(b"\1"),
+        "cut_by_the_system": b"\0" + arrives(hello_there, 1) + arrives(hello_there),
+        "full": b"\2" + arrives(hello_there) * 5 + take * 2 + arrives(hello_there) + take * 4,
+        "too_large": b"\x10" + arrives(b"\1g" + b"b" * 101) + arrives(b"\1g" + b"b" * 100),
+        "sent": b"\0" + send(5, 10, b"end") + send(0, 0) + pass_on + take * 2,
+        "sent_and_cut": b"\0" + send(20, 40) + act(3, b"\0\x10") + send(1, 1) + act(3, b"\0\0"),
+        "sent_too_large": b"\0" + send(8, 8183) + send(8, 8184) + send(255, 1) + send(254, 1)
+                          + act(2, b"\xff\1\0\1") + pass_on,
+        "sent_while_blocked": b"\0" + act(2 | blocked, b"\4\0\0\4") * 3 + nothing + pass_on,
+        "many": b"\0" + arrives(hello_there) * 70 + send(3, 3) * 70 + pass_on,
+    }
+
+
 def main():
     is_check = sys.argv[1:] == ["--check"]
     frames = recorded()
@@ -538,6 +565,7 @@ def main():
             "tls_options": tls_options(),
             "socks5": socks5(),
             "address": address(),
+            "group_datagram": group_datagram(),
     }.items():
         directory = FUZZ / "corpus" / target
         directory.mkdir(parents=True, exist_ok=True)
