@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the seeds of the fuzz targets of the security mechanisms, of the options for TLS, of
-SOCKS5, of addresses and of groups of datagrams to corpus/, each a conversation
+"""Writes the seeds of the fuzz targets of the security mechanisms, of the options for TLS, and of
+SOCKS5, addresses, groups of datagrams and the stream of subscriptions to corpus/, each a conversation
 that gets somewhere; with --check, fails if they are not there like this. The format of the input is
 told by mechanism_fuzz.hpp and the targets.
 
@@ -551,6 +551,39 @@ def group_datagram():
     }
 
 
+def xpub_stream():
+    def say(kind, data=b"", who=0, more=False):
+        return bytes([kind | who << 4 | more << 6, len(data)]) + data
+
+    def subscribe(topic, who=0):
+        return say(1, topic, who)
+
+    def cancel(topic, who=0):
+        return say(0, topic, who)
+
+    read, read_all, send = say(5), say(6), say(9, b"topic and text")
+    some = (subscribe(b"topic") + subscribe(b"topic", 1) + subscribe(b"", 2) + subscribe(b"top", 2)
+            + read_all + send + cancel(b"topic") + send + cancel(b"topic", 1) + cancel(b"no", 3)
+            + read_all + send + subscribe(b"topic") + subscribe(b"topic"))
+    by_messages = (say(3, b"topic") + say(3, b"to", 1, True) + say(3, b"x", 1) + say(2, b"topic")
+                   + say(4, b"hello", 2, True) + say(3, b"part", 2, True) + say(3, b"s", 3)
+                   + say(4, b"", 2) + say(4, b"") + send)
+    comes_and_goes = (subscribe(b"a", 1) + subscribe(b"b", 1) + subscribe(b"b") + say(7, who=1)
+                      + read_all + send + say(4, b"begun", 1, True) + say(7, who=1) + send)
+    by_hand = (subscribe(b"a") + subscribe(b"b", 1) + read + say(8, b"topic", more=True) + send
+               + read + say(8, b"t", more=True) + send + say(8, b"t") + cancel(b"a") + read
+               + say(8, b"topic") + send + subscribe(b"x", 2) + say(7, who=2) + read
+               + say(8, b"", more=True) + send)
+    seeds = {}
+    for setup, name in enumerate(("plain", "verbose", "verboser", "both", "manual")):
+        start = bytes([setup])
+        seeds[f"{name}_commands"] = start + some
+        seeds[f"{name}_messages"] = start + by_messages
+        seeds[f"{name}_comes_and_goes"] = start + comes_and_goes
+        seeds[f"{name}_by_hand"] = start + by_hand
+    return seeds
+
+
 def main():
     is_check = sys.argv[1:] == ["--check"]
     frames = recorded()
@@ -566,6 +599,7 @@ def main():
             "socks5": socks5(),
             "address": address(),
             "group_datagram": group_datagram(),
+            "xpub_stream": xpub_stream(),
     }.items():
         directory = FUZZ / "corpus" / target
         directory.mkdir(parents=True, exist_ok=True)
