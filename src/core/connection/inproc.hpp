@@ -38,8 +38,9 @@ public:
     /// waits for it.
     std::shared_ptr<pipe_end> connect(const std::string& name, const party& connector);
     /// For a question to the handler of ZAP. Null when as many as are allowed wait to be read by
-    /// it: those of peers that have left are kept too, so that without a limit a handler that is
-    /// slower than peers come would make the process grow. Throws std::bad_alloc.
+    /// it: those of peers that have left take their memory until its socket looks for mail, so that
+    /// without a limit a handler that does nothing would make the process grow. Throws
+    /// std::bad_alloc.
     std::shared_ptr<channel_pair> channels_for_question();
     /// Connects `asking`, which is no socket, to the handler of ZAP that has bound the name.
     /// Returns the handler's end of a new pipe over `channels`, which has no high-water marks; null

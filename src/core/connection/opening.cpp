@@ -12,6 +12,9 @@ constexpr std::size_t read_bytes = 512;
 // More than an exchange has to say at once. Who lets that much wait is not listened to meanwhile:
 // it could ask for ever, such as by pings, and read no answer.
 constexpr std::size_t most_unsent_bytes = 64 * 1024;
+// So much is read while the handshake waits, to find out that the peer has left. Peers say little
+// before they are admitted.
+constexpr std::size_t most_pending_bytes = 8 * 1024;
 
 } // namespace
 
@@ -149,8 +152,13 @@ void opening::pump()
             return end({.kind = end_kind::passed_on});
         if (before == state::done && is_last() && handshake_)
             return end_succeeded();
-        if (!write() || before == state::waiting)
+        if (!write())
             return;
+        if (before == state::waiting) {
+            if (!current_upgrade() && pending_.size() < most_pending_bytes)
+                wait(transport::direction::read);
+            return;
+        }
         if (before == state::running && current().output().size() > most_unsent_bytes)
             return; // there will be room to write
         if (before == state::done) {
@@ -174,21 +182,30 @@ void opening::take(std::span<const std::byte> bytes)
     pending_.assign(bytes.begin(), bytes.end());
 }
 
-// Takes what is there. False if that was the end.
+// Takes what is there, or keeps it while the handshake waits. False if that was the end.
 bool opening::read()
 {
     std::byte buffer[read_bytes];
     const iovec space{buffer, std::min(sizeof buffer, current().most_input_bytes())};
-    if (space.iov_len == 0 || current().current_state() != state::running)
+    const bool waits = !current_upgrade() && current().current_state() == state::waiting;
+    if (space.iov_len == 0 || (!waits && current().current_state() != state::running))
         return true;
     const auto result = stream_->read_some(&space, 1);
     if (result.would_block())
         return true;
     if (result.failed() || result.bytes == 0) {
-        end_broken(result.error ? result.error : is_reaching() ? ECONNRESET : EPIPE);
+        if (waits)
+            handshake_->hear_last_words(pending_);
+        if (current().current_state() == state::failed)
+            end_failed();
+        else
+            end_broken(result.error ? result.error : is_reaching() ? ECONNRESET : EPIPE);
         return false;
     }
-    take({buffer, result.bytes});
+    if (waits)
+        pending_.insert(pending_.end(), buffer, buffer + result.bytes);
+    else
+        take({buffer, result.bytes});
     return true;
 }
 

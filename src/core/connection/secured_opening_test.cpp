@@ -9,8 +9,10 @@
 #include "engine/handshake/mechanisms/plain.hpp"
 #include "engine/handshake/socket_types.hpp"
 
+#include <boost/asio/error.hpp>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <gtest/gtest.h>
 #include <memory>
@@ -236,8 +238,67 @@ TEST_P(SecuredOpening, that_waits_for_an_answer_asks_no_more_when_it_is_stopped)
     EXPECT_FALSE(on.later_->cancelled);
     on.server.opens->stop();
     on.server.opens.reset();
+    on.server.stream.call_waiting(boost::asio::error::operation_aborted);
     EXPECT_TRUE(on.later_->cancelled);
     on.client.opens->stop();
+}
+
+TEST_P(SecuredOpening, that_waits_for_an_answer_notices_that_the_peer_leaves)
+{
+    played on(io_, GetParam(), answer::never);
+    on.run();
+    ASSERT_TRUE(on.later_->asks());
+    on.server.stream.input = std::string(1000, 'x'); // is not looked at
+    while (on.server.stream.call_waiting()) {
+    }
+    EXPECT_EQ(on.server.ends, 0);
+    on.server.stream.ended = true;
+    while (on.server.stream.call_waiting()) {
+    }
+    EXPECT_EQ(on.server.ends, 1);
+    EXPECT_TRUE(on.later_->cancelled);
+    on.client.opens->stop();
+}
+
+TEST_P(SecuredOpening, that_waits_for_an_answer_keeps_little_of_what_comes)
+{
+    played on(io_, GetParam(), answer::never);
+    on.run();
+    ASSERT_TRUE(on.later_->asks());
+    on.server.stream.portion = 100;
+    on.server.stream.input = std::string(100'000, 'x');
+    while (on.server.stream.call_waiting()) {
+    }
+    EXPECT_GT(on.server.stream.input.size(), 90'000U);
+    EXPECT_EQ(on.server.ends, 0);
+    on.server.opens->stop();
+    on.client.opens->stop();
+}
+
+TEST(SecuredOpening, that_waits_for_an_answer_hears_why_the_peer_leaves)
+{
+    boost::asio::io_context io;
+    const auto with = [](std::shared_ptr<engine::authenticator> asked) {
+        return std::make_unique<engine::null_mechanism>(std::move(asked));
+    };
+    const auto asked = std::make_shared<test::asked_by_test>();
+    side waiting(io, types::dealer, {}, with(asked));
+    side refusing(io, types::router, {},
+                  with(std::make_shared<test::answering_at_once>(
+                      engine::verdict{.refusal = handshake_error::denied})));
+    refusing.stream.portion = SIZE_MAX; // its last words are written once
+    refusing.stream.blocks_every_other_write = false;
+    waiting.start();
+    refusing.start();
+    test::connect(waiting, refusing);
+    ASSERT_EQ(refusing.ends, 1);
+    EXPECT_EQ(waiting.ends, 0);
+    waiting.stream.ended = true;
+    while (waiting.stream.call_waiting()) {
+    }
+    EXPECT_EQ(waiting.ends, 1);
+    EXPECT_EQ(waiting.ending.kind, kind::refused);
+    EXPECT_TRUE(asked->cancelled);
 }
 
 TEST_P(SecuredOpening, takes_the_answer_that_comes_when_the_stream_has_failed)

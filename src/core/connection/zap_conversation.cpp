@@ -48,9 +48,11 @@ void zap_conversation::ask(const engine::credentials& presented,
 
 void zap_conversation::cancel() noexcept
 {
-    decided_ = nullptr;
-    if (end_)
-        std::exchange(end_, nullptr)->close(0);
+    const bool takes_back = std::exchange(decided_, nullptr) != nullptr;
+    if (const auto end = std::exchange(end_, nullptr)) {
+        end->refused.store(takes_back, std::memory_order_relaxed);
+        end->close(0);
+    }
     link_.reset();
 }
 

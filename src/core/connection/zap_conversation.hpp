@@ -18,7 +18,7 @@ namespace zlink::core {
 /// Asks the application's handler of ZAP whether a peer is admitted: one question and its answer,
 /// over a pipe of their own to the socket that is bound to `inproc://zeromq.zap.01` in the same
 /// context. The handler is looked for when the question is asked; where it goes away before it has
-/// answered, the peer is refused.
+/// answered, the peer is refused. A question that nobody asks any more is not read by the handler.
 ///
 /// Thread safety: the I/O thread of the connection; the pipe_peer functions are called in the
 /// thread of the handler and ask that one.

@@ -498,4 +498,10 @@ void pipe_end::on_closed(int) noexcept
     notify(closed);
 }
 
+void pipe_end::on_refused() noexcept
+{
+    taken_back_.store(true, std::memory_order_release);
+    notify(closed);
+}
+
 } // namespace zlink::core

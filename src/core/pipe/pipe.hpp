@@ -307,6 +307,13 @@ public:
     /// Gives this end up; returns whether it was not given up before.
     bool close(int linger_ms) noexcept;
     bool closed_here() const noexcept { return closed_; }
+    /// Has the other end taken back what it has written, of which nothing was looked at here? See
+    /// pipe_peer::on_refused(). Any other end that is gone leaves what can still be read.
+    bool is_taken_back() const noexcept
+    {
+        return taken_back_.load(std::memory_order_acquire) && !peeked_ &&
+               in_->queue.read_position() == 0;
+    }
     bool belongs_to(const pipe_peer& other) const noexcept { return other_.get() == &other; }
 
     const metadata_ref& properties() const noexcept { return properties_.get(); }
@@ -365,6 +372,7 @@ public:
     wake_result on_readable() noexcept override;
     void on_writable() noexcept override { notify(writable); }
     void on_closed(int linger_ms) noexcept override;
+    void on_refused() noexcept override;
 
     /// From here on a body that may be shared is referred to rather than copied.
     static constexpr std::size_t small_body_bytes = 4 * 1024;
@@ -484,6 +492,7 @@ private:
     bool other_closed_ = false;
     bool other_gone_ = false;
     bool closed_ = false;
+    std::atomic<bool> taken_back_{false}; ///< by the other end
     struct farewell {
         std::string text;
         bool is_marked;

@@ -39,6 +39,10 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
     auto& pipe = static_cast<pipe_end&>(item);
     if (pipe.closed_here())
         return;
+    if ((events & pipe_end::attached) && pipe.is_taken_back()) {
+        pipe.close(0); // before anybody has seen it
+        return;
+    }
     std::unique_ptr<peer_info> peer;
     const auto done = [&events](std::uint32_t event) { events &= ~event; };
     try {
@@ -126,7 +130,7 @@ void socket::finish_pipe(pipe_end& pipe)
     pipe.mark_other_closed();
     pattern_->peer_closed(pipe);
     frame unread;
-    if (!pattern_->reads_from(pipe) || !pipe.peek(unread))
+    if (pipe.is_taken_back() || !pattern_->reads_from(pipe) || !pipe.peek(unread))
         drop(pipe);
 }
 

@@ -57,6 +57,12 @@ std::size_t handshake::feed(std::span<const std::byte> bytes)
     return taken;
 }
 
+void handshake::hear_last_words(std::span<const std::byte> bytes)
+{
+    while (!bytes.empty() && !done() && !failed())
+        bytes = bytes.subspan(feed_command(bytes));
+}
+
 void handshake::consume_output(std::size_t bytes) noexcept
 {
     const auto sent = std::min(bytes, output_.size());

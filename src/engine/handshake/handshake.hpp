@@ -69,6 +69,9 @@ public:
     /// taken. Fewer than offered only when `done()` or `failed()`: the rest belongs to the traffic
     /// phase (or to nobody); or while the mechanism is waiting.
     std::size_t feed(std::span<const std::byte> bytes) override;
+    /// The peer has left while this is `waiting`, and these are the bytes that it has left behind:
+    /// has failed() afterwards if they say why.
+    void hear_last_words(std::span<const std::byte> bytes);
 
     /// Bytes to send, in order.
     std::span<const std::byte> output() const noexcept override { return output_; }
