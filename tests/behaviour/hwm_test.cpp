@@ -6,8 +6,11 @@
 #endif
 #include "support/fixture.hpp"
 
+#include <numeric>
 #include <thread>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 namespace zlink::test {
 namespace {
@@ -116,6 +119,58 @@ TEST_P(Hwm, blocks_the_sender_until_the_receiver_reads)
     EXPECT_TRUE(peer.writable());
     peer.send("flows again");
     EXPECT_EQ("flows again", bound.recv());
+}
+
+// What the connection has taken, though not all at once, makes room for as many messages.
+TEST_P(Hwm, of_both_sides_is_filled_by_a_sender_whose_receiver_does_not_read)
+{
+    std::vector<int> limits(20);
+    std::iota(limits.begin(), limits.end(), 1);
+    limits.insert(limits.end(), {100, 500, 1000});
+    const auto limited = [](int hwm) {
+        return [hwm](test_socket& socket) {
+            socket.set(ZMQ_SNDHWM, hwm);
+            socket.set(ZMQ_RCVHWM, hwm);
+            socket.set(ZMQ_SNDBUF, 4096);
+            socket.set(ZMQ_RCVBUF, 4096);
+            socket.set(ZMQ_SNDTIMEO, 10'000);
+        };
+    };
+    for (const int hwm : limits)
+        for (const std::size_t size : {0U, 10U, 1024U, 8192U, 65'536U}) {
+            if (size * static_cast<std::size_t>(hwm) > 10'000'000)
+                continue;
+            SCOPED_TRACE(std::to_string(hwm) + " " + std::to_string(size));
+            auto [bound, peer, address] =
+                link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, limited(hwm), limited(hwm));
+            const std::string body(size, 'b');
+            for (int sent = 0; sent < 2 * hwm; ++sent)
+                ASSERT_LE(0, zmq_send(peer, body.data(), size, 0)) << sent;
+            for (int received = 0; received < 2 * hwm; ++received)
+                ASSERT_EQ(size, bound.recv().size());
+        }
+}
+
+// Wherever the receiver stops reading.
+TEST_P(Hwm, of_the_sender_is_kept_to_when_the_receiver_has_read_some)
+{
+    for (const auto& [send_hwm, receive_hwm] : {std::pair{1000, 1}, {100, 3}, {20, 20}, {3, 100}}) {
+        auto [bound, peer, address] =
+            link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, receive_hwm),
+                 with_hwm(ZMQ_SNDHWM, send_hwm));
+        for (int reads = 1; reads < send_hwm + receive_hwm; reads += 1 + send_hwm / 7) {
+            SCOPED_TRACE(std::to_string(send_hwm) + " " + std::to_string(reads));
+            int waiting = peer.send_until_full("x", 1'000'000);
+            for (int index = 0; index < reads && waiting > 0; ++index, --waiting)
+                bound.recv();
+            EXPECT_TRUE(wait_until([&, &to = peer] {
+                waiting += to.send_until_full("x", send_hwm);
+                return waiting >= send_hwm;
+            }));
+            for (; waiting > 0; --waiting)
+                bound.recv();
+        }
+    }
 }
 
 // A receiver that has been behind reads its connection itself, a little at a time; when it does

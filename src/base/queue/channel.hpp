@@ -4,6 +4,7 @@
 #include "base/queue/byte_queue.hpp"
 #include "base/queue/conflation_slot.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -11,10 +12,12 @@ namespace zlink::base {
 
 /// The high-water mark of one direction of a pipe, counted in whole messages.
 ///
-/// The consumer reports what it has taken, in steps of half the limit and when nothing is left,
-/// through one atomic word that also carries the bit "the producer waits for room". A producer
-/// without room sets that bit by a compare-exchange of the value seen, as in byte_queue, so a
-/// producer that stops is always started again.
+/// The consumer reports what it has taken, in steps of half the limit and when it stops (nothing is
+/// left, or it cannot go on), through one atomic word that also carries the bit "the producer waits
+/// for room". A producer without room sets that bit by a compare-exchange of the value seen, as in
+/// byte_queue, so a producer that stops is always started again. Between two reports the limit of
+/// the producer's side holds at least: what is not reported yet is never more than the part of the
+/// consumer's side.
 ///
 /// Thread safety: producer functions in one thread at a time, consumer functions likewise; limits
 /// in any thread.
@@ -84,7 +87,7 @@ public:
     {
         return total > taken() && add_taken(total - taken());
     }
-    /// Reports at once, because nothing may be left to be taken.
+    /// Reports at once, because nothing may be left to be taken, or none of it can be taken now.
     bool report() noexcept
     {
         if (taken() == reported_)
@@ -131,6 +134,10 @@ private:
     std::uint64_t step() const noexcept
     {
         const std::uint64_t half = (limit() + 1) / 2;
+        const int theirs = consumer_limit();
+        if (half && producer_limit() > 0 &&
+            theirs > 0) // an application takes, and may stop at any time
+            return std::min(half, static_cast<std::uint64_t>(theirs) + 1);
         return half ? half : unlimited_step;
     }
     bool report_if_due() noexcept

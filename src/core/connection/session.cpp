@@ -632,6 +632,12 @@ void session::on_command(std::span<const std::byte> body)
     send_pong(command.argument);
 }
 
+void session::detach_writer() noexcept
+{
+    if (out_ && out_->detach() && socket_end_)
+        socket_end_->notify(pipe_end::writable);
+}
+
 void session::drain()
 {
     if (has_traffic())
@@ -652,7 +658,7 @@ void session::handle(writer::outcome outcome)
         break;
     case status::failed:
         // What has come is read, but not from here: this may be in the middle of reading.
-        out_->detach();
+        detach_writer();
         phase_ = phase::cut_off;
         ask(request::read_rest);
         break;
@@ -800,8 +806,7 @@ void session::lost(loss why)
     if (!stream_)
         return;
     in_.stop_sharing();
-    if (out_)
-        out_->detach(); // before the descriptor goes: the socket's thread may be writing
+    detach_writer(); // before the descriptor goes: the socket's thread may be writing
     in_.incoming().reset();
     const bool had_traffic = has_traffic();
     phase_ = phase::none;

@@ -183,6 +183,7 @@ private:
     void send_pong(std::span<const std::byte> context);
 
     void drain();
+    void detach_writer() noexcept;
     writer::stalls stalls() const noexcept;
     wake_result after_direct(writer::outcome outcome) noexcept;
     wake_result join_burst(burst& thread) noexcept;

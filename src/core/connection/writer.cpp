@@ -41,11 +41,11 @@ void writer::attach(transport::stream& to, std::span<const std::byte> first, eng
     broken_ = error_ = 0;
 }
 
-void writer::detach()
+bool writer::detach()
 {
     std::lock_guard lock(mutex_);
     if (!to_)
-        return;
+        return false;
     to_ = nullptr;
     from_.stalled.store(true, std::memory_order_relaxed);
     blocked_ = false;
@@ -53,6 +53,8 @@ void writer::detach()
     end_ownership_locked();
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     out_.end();
+    const bool wake_producer = out_.wakes_producer();
+    return out_.report() || wake_producer;
 }
 
 bool writer::discard()
@@ -477,8 +479,10 @@ writer::outcome writer::drain_locked(int batches)
         if (out_.sleep())
             break;
     }
-    result.wake_producer |= out_.wakes_producer();
     blocked_ = result.state == status::blocked;
+    if (blocked_) // it may stay so for long
+        result.wake_producer |= out_.report();
+    result.wake_producer |= out_.wakes_producer();
     return result;
 }
 

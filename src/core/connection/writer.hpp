@@ -59,8 +59,9 @@ public:
     /// format of the queue. `packet_bytes`: see transport::stream_info.
     void attach(transport::stream& to, std::span<const std::byte> first, engine::wire how = {},
                 std::span<const std::byte> opening = {}, std::size_t packet_bytes = 0);
-    /// I/O thread. The connection has gone, see engine::outgoing::end().
-    void detach();
+    /// I/O thread. The connection has gone, see engine::outgoing::end(). True if the producer waits
+    /// for room, and there is some.
+    bool detach();
     /// I/O thread. Drops all that is queued; true if the producer waits for room.
     bool discard();
     /// I/O thread. Writes what is there; `being_retried` if the sending thread is waiting for the
