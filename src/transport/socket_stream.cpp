@@ -16,6 +16,7 @@
 #include <linux/sockios.h>
 #include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include <utility>
@@ -259,7 +260,8 @@ public:
         : listener_(std::make_shared<generic_acceptor>(std::move(listener))),
           kind_(kind),
           settings_(std::move(settings)),
-          on_close_(std::move(on_close))
+          on_close_(std::move(on_close)),
+          most_collected_(limit_collected(settings_))
     {}
     ~socket_acceptor() override { close(); }
 
@@ -278,7 +280,7 @@ public:
     void collect() noexcept override
     {
         try {
-            while (collected_.size() - given_ < most_collected) {
+            while (collected_.size() - given_ < most_collected_) {
                 if (collected_.size() == collected_.capacity()) // there must be room for it
                     collected_.reserve(std::max(fewest_collected, 2 * collected_.size()));
                 const taken next = take();
@@ -348,10 +350,26 @@ private:
         int family = AF_UNSPEC;
         int error = 0; ///< without a descriptor
     };
-    // At most so many wait here instead of in the kernel.
     static constexpr std::size_t most_collected = 16 * 1024;
     static constexpr std::size_t fewest_collected = 16;
     static constexpr std::size_t most_kept = 256;
+
+    // At most so many wait here instead of in the kernel: a small share of the descriptors that the
+    // process may have, as callers may leave at once or never say anything, and what ZMQ_BACKLOG
+    // asks for.
+    static std::size_t limit_collected(const options& settings) noexcept
+    {
+        constexpr rlim_t share = 8;
+        rlimit descriptors{};
+        if (::getrlimit(RLIMIT_NOFILE, &descriptors) != 0)
+            descriptors.rlim_cur = RLIM_INFINITY;
+        std::size_t most = most_collected;
+        if (descriptors.rlim_cur / share < most)
+            most = std::max<std::size_t>(fewest_collected, descriptors.rlim_cur / share);
+        if (settings.backlog && *settings.backlog >= 0)
+            most = std::min(most, static_cast<std::size_t>(*settings.backlog) + 1);
+        return most;
+    }
 
     // The next one of the kernel's queue. Asio accepts without SOCK_CLOEXEC.
     taken take() noexcept
@@ -375,6 +393,7 @@ private:
     const socket_kind& kind_;
     options settings_;
     std::function<void()> on_close_;
+    const std::size_t most_collected_;
 };
 
 class socket_connect final : public connect_attempt,

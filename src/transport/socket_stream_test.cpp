@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
@@ -199,11 +200,11 @@ TEST(Accepting, makes_room_for_others_before_anybody_is_served)
     const auto work = boost::asio::make_work_guard(io);
     error_code failed;
     options settings;
-    settings.backlog = 0;
+    constexpr std::size_t callers = 40;
+    settings.backlog = callers / 2;
     const auto listening = listen_tcp(io, settings, failed);
     ASSERT_FALSE(failed);
     const std::string address = listening->endpoint().substr(std::string_view("tcp://").size());
-    constexpr std::size_t callers = 40;
     std::vector<std::unique_ptr<stream>> connected;
     for (std::size_t caller = 1; caller <= callers; ++caller) {
         connect_tcp(io, address, [&](const error_code&, std::unique_ptr<stream> made) {
@@ -218,6 +219,53 @@ TEST(Accepting, makes_room_for_others_before_anybody_is_served)
         EXPECT_NE(nullptr, listening->accept(io).connection) << caller;
     EXPECT_FALSE(listening->has_collected());
     EXPECT_EQ(boost::asio::error::would_block, listening->accept(io).error);
+}
+
+std::size_t descriptors()
+{
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// So many of a crowd that calls at once are taken into the process before they are served.
+std::size_t taken_of_a_crowd(const options& settings)
+{
+    boost::asio::io_context io;
+    error_code failed;
+    const auto listening = listen_tcp(io, settings, failed);
+    EXPECT_FALSE(failed);
+    sockaddr_storage address{};
+    socklen_t bytes = sizeof address;
+    ::getsockname(listening->descriptor(), reinterpret_cast<sockaddr*>(&address), &bytes);
+    std::vector<int> callers;
+    for (int caller = 0; caller < 200; ++caller) {
+        callers.push_back(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
+        ::connect(callers.back(), reinterpret_cast<const sockaddr*>(&address), bytes);
+    }
+    const std::size_t before = descriptors();
+    listening->collect();
+    const std::size_t taken = descriptors() - before;
+    for (const int caller : callers)
+        ::close(caller);
+    return taken;
+}
+
+TEST(Accepting, takes_a_small_share_of_the_descriptors_before_anybody_is_served)
+{
+    rlimit before{};
+    ::getrlimit(RLIMIT_NOFILE, &before);
+    rlimit scarce = before;
+    scarce.rlim_cur = 512;
+    ASSERT_EQ(0, ::setrlimit(RLIMIT_NOFILE, &scarce));
+    EXPECT_EQ(512U / 8, taken_of_a_crowd({}));
+    ::setrlimit(RLIMIT_NOFILE, &before);
+}
+
+TEST(Accepting, takes_no_more_before_anybody_is_served_than_the_backlog_says)
+{
+    options settings;
+    settings.backlog = 10;
+    EXPECT_EQ(11U, taken_of_a_crowd(settings));
 }
 
 TEST(Accepting, ends_with_those_that_were_not_served)
