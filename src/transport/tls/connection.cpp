@@ -135,10 +135,13 @@ struct bio_functions {
     {
         BIO_clear_retry_flags(bio);
         const auto* const begin = reinterpret_cast<const std::byte*>(bytes);
+        if (of(bio).output_error_ != 0)
+            return size; // nobody gets it
         try {
             std::vector<std::byte>& output = of(bio).output_;
             output.insert(output.end(), begin, begin + size);
         } catch (...) {
+            of(bio).fail_output(ENOMEM);
             return -1;
         }
         return size;
@@ -287,6 +290,8 @@ int connection::read_for_ssl(char* out, std::size_t bytes) noexcept
         }
         return static_cast<int>(some);
     }
+    if (ended_)
+        return 0;
     if (!below_ || drained_) {
         starved_ = true;
         return -1;
@@ -318,6 +323,8 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
         return {.error = EAGAIN};
     const own_errors ours;
     drained_ = starved_ = false;
+    if (over_)
+        return {.error = error_};
     std::size_t all = 0;
     int records = 0;
     for (int i = 0; i < count; ++i) {
@@ -331,23 +338,27 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
                 all += some;
                 continue;
             }
-            over_ = !starved_;
-            if (all != 0) // an end is found again the next time
+            if (!starved_)
+                end_input();
+            if (all != 0) // an end is told the next time
                 return {.bytes = all, .more = over_};
-            if (starved_)
-                return {.error = EAGAIN};
-            if (error_ != 0)
-                return {.error = error_};
-            // An alert that says what is wrong counts as an end as well.
-            if ((SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0 && !is_in_error(ssl_)) {
-                SSL_shutdown(ssl_); // TLS 1.2 wants an answer
-                return {};
-            }
-            fail();
-            return {.error = error_};
+            return {.error = starved_ ? EAGAIN : error_};
         }
     }
     return {.bytes = all, .more = has_input() || !drained_};
+}
+
+// OpenSSL is not asked again: it might go on behind what it could not read.
+void connection::end_input() noexcept
+{
+    over_ = true;
+    if (error_ != 0)
+        return;
+    // An alert that says what is wrong counts as an end as well.
+    if ((SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0 && !is_in_error(ssl_))
+        SSL_shutdown(ssl_); // TLS 1.2 wants an answer
+    else
+        fail();
 }
 
 // Within OpenSSL, which goes on with the next message of what it has read already unless it takes
@@ -374,6 +385,8 @@ std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
 {
     if (is_over())
         return 0;
+    if (output_error_ != 0)
+        return -1;
     const own_errors ours;
     std::size_t all = 0;
     try {
@@ -381,6 +394,7 @@ std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
         output_.reserve(output_.size() + plain +
                         (plain / record_bytes + 1) * record_overhead_bytes);
     } catch (...) {
+        fail_output(ENOMEM);
         return -1;
     }
     std::byte gathered[record_bytes];
@@ -414,16 +428,27 @@ std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
 bool connection::write_record(std::span<const std::byte> plain) noexcept
 {
     std::size_t taken = 0;
-    return SSL_write_ex(ssl_, plain.data(), plain.size(), &taken) == 1 && taken == plain.size();
+    if (SSL_write_ex(ssl_, plain.data(), plain.size(), &taken) == 1 && taken == plain.size())
+        return true;
+    fail_output(EPIPE); // also the records before it: what they have is going to be sent again
+    return false;
 }
 
 void connection::end_output() noexcept
 {
-    if (is_over())
+    if (is_over() || output_error_ != 0)
         return;
     const own_errors ours;
     if (SSL_is_init_finished(ssl_))
         SSL_shutdown(ssl_);
+}
+
+void connection::fail_output(int error) noexcept
+{
+    if (output_error_ == 0)
+        output_error_ = error;
+    output_ = std::vector<std::byte>();
+    written_ = 0;
 }
 
 void connection::consume_output(std::size_t bytes) noexcept

@@ -48,18 +48,20 @@ public:
     io_result read_some(const iovec* buffers, int count) noexcept;
     /// Is there input that needs no reading of the stream?
     bool has_input() const noexcept;
-    /// Encrypts what fits in some records; returns how many bytes that are, -1: broken.
+    /// Encrypts what fits in some records; returns how many bytes that are, -1: see output_error().
     std::ptrdiff_t encrypt(const iovec* buffers, int count) noexcept;
-    /// Adds the record that says that nothing more follows.
+    /// Adds the record that says that nothing more follows, unless the output has failed.
     void end_output() noexcept;
+    /// The output has failed, and stays so: what is there of it is dropped, and none is added.
+    void fail_output(int error) noexcept;
+    /// The errno it has failed with first; 0 as long as it has not.
+    int output_error() const noexcept { return output_error_; }
 
     std::span<const std::byte> output() const noexcept
     {
         return std::span(output_).subspan(written_);
     }
     void consume_output(std::size_t bytes) noexcept;
-    /// What is left of the output will not be written.
-    void drop_output() noexcept { consume_output(output().size()); }
 
 private:
     friend struct bio_functions;
@@ -67,6 +69,7 @@ private:
     int read_for_ssl(char* out, std::size_t bytes) noexcept;
     bool pin_matches() const noexcept;
     void fail() noexcept;
+    void end_input() noexcept;
     bool write_record(std::span<const std::byte> plain) noexcept;
     void count_message(bool is_answer) noexcept;
 
@@ -81,6 +84,7 @@ private:
     std::chrono::steady_clock::time_point counted_since_{};
     unsigned messages_ = 0; ///< other than data that have come since then
     unsigned answers_ = 0;  ///< to such messages that may be in output_
+    int output_error_ = 0;
     int error_ = 0;
     bool drained_ = false; ///< the stream had less than there was room for, a moment ago
     bool starved_ = false; ///< OpenSSL has asked in vain: what it has is no whole record

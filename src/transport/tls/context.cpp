@@ -260,10 +260,11 @@ std::shared_ptr<context> context::make(side which, const tls_settings& settings,
     // OpenSSL does not always say that memory was exhausted. A setting that is wrong stays so.
     for (int times = 0; times < 2; ++times) {
         std::shared_ptr<context> made(new context(which, wanted_host(settings, host)));
-        if (made->set_up(settings))
-            return made;
-        if (ours.has_lack_of_memory())
+        const bool is_set_up = made->set_up(settings);
+        if (ours.has_lack_of_memory()) // perhaps it only lacks a cipher, and would never do
             throw std::bad_alloc();
+        if (is_set_up)
+            return made;
     }
     error = {EINVAL, boost::system::system_category()};
     return nullptr;

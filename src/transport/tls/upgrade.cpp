@@ -13,10 +13,6 @@ namespace {
 
 /// Reading and writing take turns, as they share what OpenSSL has for a connection; and as reading
 /// may lead to an answer (a new key), whoever has the turn may write.
-///
-/// A failed write is final: the records that were encrypted and not written are dropped, as the
-/// peer could decrypt nothing that follows a missing record, and whoever writes sends their content
-/// again over the next connection.
 class tls_stream final : public stream, private direct_input {
 public:
     tls_stream(std::unique_ptr<stream> below, std::unique_ptr<connection> tls,
@@ -42,21 +38,18 @@ public:
         if (const io_result passed = pass_on(); passed.error != 0)
             return passed;
         const std::ptrdiff_t taken = tls_->encrypt(buffers, count);
-        if (taken == 0) // the process ends
-            return {.error = EAGAIN};
-        if (taken < 0)
-            return fail(EPIPE);
+        if (taken <= 0) // nothing: the process ends
+            return {.error = taken < 0 ? tls_->output_error() : EAGAIN};
         const io_result passed = pass_on();
-        if (passed.failed() && passed.bytes == 0)
+        if (passed.failed())
             return passed;
-        // What is partly on its way counts as taken; flush() tells of a failure.
         return {.bytes = static_cast<std::size_t>(taken), .more = passed.error != 0};
     }
 
     io_result flush() noexcept override
     {
         const auto lock = tls_->lock();
-        return {.error = pass_on().error};
+        return pass_on();
     }
 
     void async_wait(direction which, wait_handler handler) override
@@ -76,8 +69,7 @@ public:
     {
         if (!std::exchange(is_shut_down_, true)) {
             const auto lock = tls_->lock();
-            if (broken_ == 0)
-                tls_->end_output();
+            tls_->end_output();
             pass_on();
         }
         return below_->shutdown();
@@ -107,42 +99,35 @@ private:
         return tls_->has_input();
     }
 
-    // No error: all is out. With an error, too, some of it may be.
+    // No error: all is out. What has failed once stays so.
     io_result pass_on() noexcept
     {
-        if (broken_ != 0)
-            return fail(broken_);
-        std::size_t passed = 0;
+        if (tls_->output_error() != 0)
+            return {.error = tls_->output_error()};
+        const io_result passed = write_output();
+        if (passed.failed())
+            tls_->fail_output(passed.error);
+        return passed;
+    }
+
+    io_result write_output() noexcept
+    {
         while (!tls_->output().empty()) {
             const auto output = tls_->output();
             const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
             const io_result written = below_->write_some(&bytes, 1);
-            if (written.failed())
-                return fail(written.error, passed);
             if (written.error != 0)
-                return {passed, written.error};
+                return {.error = written.error};
             tls_->consume_output(written.bytes);
-            passed += written.bytes;
             if (written.bytes != output.size())
-                return {passed, EAGAIN}; // asking again would say the same
+                return {.error = EAGAIN}; // asking again would say the same
         }
-        const io_result flushed = below_->flush();
-        if (flushed.failed())
-            return fail(flushed.error, passed);
-        return {passed, flushed.error};
-    }
-
-    io_result fail(int error, std::size_t passed = 0) noexcept
-    {
-        broken_ = error;
-        tls_->drop_output();
-        return {passed, error};
+        return below_->flush();
     }
 
     const std::unique_ptr<stream> below_;
     const std::unique_ptr<connection> tls_;
     boost::asio::io_context& io_;
-    int broken_ = 0; ///< errno of the first write that failed
     bool is_shut_down_ = false;
 };
 
