@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/objects.hpp"
+#include "base/system/no_cancellation.hpp"
 #include "builtins.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <cxxabi.h>
 #include <string_view>
 #include <zmq.h>
 
@@ -23,6 +25,7 @@ bool is_text(const void* value, std::size_t bytes)
 template <class Body>
 int with_context(void* handle, Body body) noexcept
 {
+    const zlink::base::no_cancellation whole;
     try {
         const std::shared_ptr<core::context> context = contexts().share(handle);
         return context ? body(*context) : fail(no_context(handle));
@@ -37,6 +40,7 @@ extern "C" {
 
 void* zmq_ctx_new(void)
 {
+    const zlink::base::no_cancellation whole;
     try {
         if (void* handle = contexts().add(std::make_shared<core::context>(zlink::built_in())))
             return handle;
@@ -51,12 +55,21 @@ int zmq_ctx_term(void* context)
 {
     if (contexts().forget(context))
         return 0;
-    return with_context(context, [context](core::context& ending) {
-        if (const int error = ending.terminate())
+    std::shared_ptr<core::context> ending = contexts().share(context);
+    if (!ending)
+        return fail(no_context(context));
+    try {
+        if (const int error = ending->terminate())
             return fail(error);
-        contexts().remove(context);
-        return 0;
-    });
+    } catch (abi::__forced_unwind&) { // it can be called again
+        throw;
+    } catch (...) {
+        return fail(current_error());
+    }
+    const zlink::base::no_cancellation whole;
+    contexts().remove(context);
+    ending.reset();
+    return 0;
 }
 
 int zmq_ctx_shutdown(void* context)

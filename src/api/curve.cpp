@@ -9,6 +9,7 @@
 
 #if ZLINK_HAS_CURVE
 #include "base/memory/secret.hpp"
+#include "base/system/no_cancellation.hpp"
 #include "engine/curve/box.hpp"
 #include "engine/z85.hpp"
 
@@ -65,6 +66,7 @@ int make_public(char* public_text, const char* secret_text)
 
 int zmq_curve_keypair(char* z85_public_key, char* z85_secret_key)
 {
+    const zlink::base::no_cancellation whole;
     return zlink::api::make_pair(z85_public_key, z85_secret_key);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/socket/monitor.hpp"
 #include "api/objects.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <zmq.h>
 
@@ -32,6 +33,7 @@ int zmq_socket_monitor(void* socket, const char* addr, int events)
 int zmq_socket_monitor_versioned(void* socket, const char* addr, uint64_t events, int event_version,
                                  int type)
 {
+    const zlink::base::no_cancellation whole;
     const int failed = with_usable_socket(socket, [&](core::socket& s) {
         if (!addr)
             return core::stop_monitor(s);
@@ -44,6 +46,7 @@ int zmq_socket_monitor_versioned(void* socket, const char* addr, uint64_t events
 
 int zmq_socket_monitor_pipes_stats(void* socket)
 {
+    const zlink::base::no_cancellation whole;
     return with_socket(socket, [](core::socket& s) { return s.report_pipes(); });
 }
 

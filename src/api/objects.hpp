@@ -3,12 +3,15 @@
 
 #include "api/handle.hpp"
 #include "base/memory/lasting.hpp"
+#include "base/system/no_cancellation.hpp"
 #include "core/context/context.hpp"
 #include "core/socket/socket_gate.hpp"
 
 #include <cerrno>
+#include <cxxabi.h>
 #include <memory>
 #include <pthread.h>
+#include <utility>
 #include <vector>
 #include <zmq.h>
 
@@ -18,6 +21,19 @@ namespace zlink::api {
 struct socket_object {
     std::shared_ptr<core::socket> socket;
     std::shared_ptr<core::context> context;
+
+    socket_object(std::shared_ptr<core::socket> its_socket,
+                  std::shared_ptr<core::context> its_context) noexcept
+        : socket(std::move(its_socket)), context(std::move(its_context))
+    {}
+    ~socket_object()
+    {
+        const base::no_cancellation whole;
+        socket.reset();
+        context.reset();
+    }
+    socket_object(const socket_object&) = delete;
+    socket_object& operator=(const socket_object&) = delete;
 };
 
 template <>
@@ -107,11 +123,18 @@ inline bool is_shared(const void* handle) noexcept
 
 /// Runs `body(core::socket&)`, which returns an errno value or 0, and makes an errno value of what
 /// it throws. Inlined, as calls that take tens of ns are made of it.
+///
+/// Where a body waits, the thread may be cancelled: then the stack is unwound through what is here
+/// and in the function of the API, and nothing of that may be noexcept.
 template <class Body>
-[[gnu::always_inline]] inline int errno_of(core::socket& socket, Body& body) noexcept
+[[gnu::always_inline]] inline int errno_of(core::socket& socket, Body& body)
 {
     try {
         return body(socket);
+    } catch (abi::__forced_unwind&) {
+        if (socket.close_requested()) // by another thread, while this one waited
+            socket.close_if_requested();
+        throw;
     } catch (...) {
         return current_error();
     }
@@ -121,7 +144,7 @@ template <class Body>
 /// stored in other pieces, and so waits for all stores before, to memory that another processor
 /// uses, too.
 template <class Body>
-[[gnu::noinline]] int with_shared_socket(void* handle, const Body& body) noexcept
+[[gnu::noinline]] int with_shared_socket(void* handle, const Body& body)
 {
     core::socket_gate* const gate = sockets().gate(handle);
     if (!gate)
@@ -146,11 +169,12 @@ template <class Body>
     return fail(error);
 }
 
-/// Runs `body(core::socket&)`, which returns an errno value or 0; nothing escapes as an exception.
-/// While the body waits other threads may use a shared socket, and close any: if it returns an
-/// error, the socket may be gone. A body that captures by value costs least.
+/// Runs `body(core::socket&)`, which returns an errno value or 0; nothing escapes as an exception,
+/// but the cancellation of the thread. While the body waits other threads may use a shared socket,
+/// and close any: if it returns an error, the socket may be gone. A body that captures by value
+/// costs least.
 template <class Body>
-[[gnu::always_inline]] inline int with_socket(void* handle, Body body) noexcept
+[[gnu::always_inline]] inline int with_socket(void* handle, Body body)
 {
     if (is_shared(handle)) [[unlikely]]
         return with_shared_socket(handle, body);
@@ -164,7 +188,7 @@ template <class Body>
 /// As with_socket(), with ETERM if the context is being terminated: that comes before what is wrong
 /// with the arguments.
 template <class Body>
-int with_usable_socket(void* handle, Body body) noexcept
+int with_usable_socket(void* handle, Body body)
 {
     return with_socket(handle, [&](core::socket& s) { return s.is_shut_down() ? ETERM : body(s); });
 }

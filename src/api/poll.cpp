@@ -4,8 +4,10 @@
 #include "core/pace/burst.hpp"
 
 #include <csignal>
+#include <cxxabi.h>
 #include <memory>
 #include <optional>
+#include <pthread.h>
 #include <span>
 #include <vector>
 #include <zmq.h>
@@ -40,8 +42,10 @@ std::optional<int> look_first(zmq_pollitem_t* items, int nitems, bool only_once)
     }
     if (!ready && !only_once)
         return {};
-    if (!ready)
+    if (!ready) {
         zlink::core::burst::end_of_this_thread(); // what it asks for may answer that
+        pthread_testcancel();
+    }
     return ready;
 }
 
@@ -65,7 +69,7 @@ int wait_for_items(std::span<zmq_pollitem_t> items, long timeout, const sigset_t
     return set.wait(timeout, ready, mask);
 }
 
-int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* mask) noexcept
+int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* mask)
 {
     if (nitems < 0)
         return fail(EINVAL);
@@ -80,6 +84,8 @@ int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* 
             wait_for_items({items, static_cast<std::size_t>(nitems)}, timeout, mask, kept, ready);
         kept.clear();
         return error ? fail(error) : ready; // only now: what was kept may end and change errno
+    } catch (abi::__forced_unwind&) {       // the thread is cancelled
+        throw;
     } catch (...) {
         return fail(ENOMEM);
     }

@@ -3,6 +3,7 @@
 #include "core/wait/poll.hpp"
 
 #include <algorithm>
+#include <cxxabi.h>
 #include <new>
 #include <vector>
 #include <zmq.h>
@@ -105,7 +106,14 @@ public:
         if (watching_)
             alarm_.clear(); // whatever comes from now on is signalled again
         int ready = 0;
-        const int error = set.wait(timeout_ms, ready);
+        int error = 0;
+        try {
+            error = set.wait(timeout_ms, ready);
+        } catch (...) {
+            if (watching_)
+                alarm_.signal(); // what there is was not looked at
+            throw;
+        }
         // A socket that is ready tells no more until it was found not to be.
         if (watching_ && (error || ready))
             alarm_.signal();
@@ -205,13 +213,15 @@ int no_poller(const void* handle) noexcept
 
 /// Runs `body(poller&)`, which returns 0 or an errno value.
 template <class Body>
-int with_poller(const void* handle, Body body) noexcept
+int with_poller(const void* handle, Body body)
 {
     poller* const found = pollers().get(handle);
     if (!found)
         return fail(no_poller(handle));
     try {
         return result(body(*found));
+    } catch (abi::__forced_unwind&) { // the thread is cancelled
+        throw;
     } catch (...) {
         return fail(ENOMEM);
     }
@@ -224,7 +234,7 @@ int unless_registered(int error, const void* socket) noexcept
 }
 
 template <class Body>
-int with_poller_of_socket(const void* poller, const void* socket, Body body) noexcept
+int with_poller_of_socket(const void* poller, const void* socket, Body body)
 {
     return with_poller(
         poller, [&](auto& p) { return sockets().get(socket) ? body(p) : no_socket(socket); });

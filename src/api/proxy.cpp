@@ -2,6 +2,7 @@
 #include "core/wait/proxy.hpp"
 #include "api/objects.hpp"
 
+#include <cxxabi.h>
 #include <memory>
 #include <vector>
 #include <zmq.h>
@@ -11,7 +12,7 @@ namespace core = zlink::core;
 
 namespace {
 
-int run_proxy(void* frontend, void* backend, void* capture, void* control) noexcept
+int run_proxy(void* frontend, void* backend, void* capture, void* control)
 {
     if (!frontend || !backend)
         return fail(EFAULT);
@@ -34,7 +35,9 @@ int run_proxy(void* frontend, void* backend, void* capture, void* control) noexc
             return fail(missing);
         const int error = core::proxy(*front, *back, copies, commands).run();
         kept.clear();
-        return result(error); // only now: what was kept may end and change errno
+        return result(error);         // only now: what was kept may end and change errno
+    } catch (abi::__forced_unwind&) { // the thread is cancelled
+        throw;
     } catch (...) {
         return fail(ENOMEM);
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/objects.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <cstring>
 #include <string_view>
@@ -13,6 +14,7 @@ namespace {
 template <class Operation>
 int on_endpoint(void* handle, const char* endpoint, Operation operation)
 {
+    const zlink::base::no_cancellation whole;
     return with_socket(handle, [&](core::socket& socket) {
         // An empty endpoint is malformed too: the socket refuses it when its context is still
         // there.
@@ -25,6 +27,7 @@ int on_endpoint(void* handle, const char* endpoint, Operation operation)
 template <class Operation>
 int on_group(void* handle, const char* group, Operation operation)
 {
+    const zlink::base::no_cancellation whole;
     return with_usable_socket(handle, [&](core::socket& socket) {
         if (!group || std::strlen(group) > ZMQ_GROUP_MAX_LENGTH)
             return EINVAL;
@@ -58,6 +61,7 @@ extern "C" {
 
 void* zmq_socket(void* context, int type)
 {
+    const zlink::base::no_cancellation whole;
     try {
         const auto owner = contexts().share(context);
         if (!owner) {
@@ -71,7 +75,7 @@ void* zmq_socket(void* context, int type)
             return nullptr;
         }
         try {
-            const auto object = std::make_shared<socket_object>(socket_object{opened, owner});
+            const auto object = std::make_shared<socket_object>(opened, owner);
             if (void* handle = sockets().add(object, *opened, opened->thread_safe())) {
                 if (is_shared(handle)) {
                     core::socket_gate& gate = *sockets().gate(handle);
@@ -95,6 +99,7 @@ void* zmq_socket(void* context, int type)
 
 int zmq_close(void* socket)
 {
+    const zlink::base::no_cancellation whole;
     if (is_shared(socket))
         return close_shared(socket);
     const auto object = sockets().remove(socket);
@@ -138,6 +143,7 @@ int zmq_disconnect(void* socket, const char* addr)
 
 int zmq_setsockopt(void* socket, int option, const void* optval, size_t optvallen)
 {
+    const zlink::base::no_cancellation whole;
     const int failed = with_socket(socket, [&](core::socket& s) {
         const int error = s.set_option(option, optval, optvallen);
         s.tell_waiting();
@@ -155,6 +161,7 @@ int zmq_getsockopt(void* socket, int option, void* optval, size_t* optvallen)
 
 int zmq_socket_get_peer_state(void* socket, const void* routing_id, size_t routing_id_size)
 {
+    const zlink::base::no_cancellation whole;
     int events = 0;
     if (with_usable_socket(socket, [&](core::socket& s) {
             if (!routing_id && routing_id_size)
@@ -176,6 +183,7 @@ uint32_t zmq_connect_peer(void* socket, const char* addr)
 
 int zmq_disconnect_peer(void* socket, uint32_t routing_id)
 {
+    const zlink::base::no_cancellation whole;
     const int failed = with_socket(socket, [&](core::socket& s) {
         const int error = s.disconnect_peer(routing_id);
         s.tell_waiting();

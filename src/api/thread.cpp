@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/system/no_cancellation.hpp"
+
 #include <cerrno>
 #include <exception>
 #include <memory>
@@ -72,6 +74,7 @@ void* zmq_threadstart(zmq_thread_fn* func, void* arg)
 
 void zmq_threadclose(void* thread)
 {
+    const zlink::base::no_cancellation whole;
     const std::unique_ptr<std::thread> owned(static_cast<std::thread*>(thread));
     if (owned == nullptr) {
         return;

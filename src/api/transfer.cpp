@@ -20,7 +20,7 @@ int reported_size(std::size_t bytes) noexcept
     return static_cast<int>(std::min<std::size_t>(bytes, INT_MAX));
 }
 
-int no_message(void* socket) noexcept
+int no_message(void* socket)
 {
     return with_usable_socket(socket, [](core::socket&) { return EFAULT; });
 }
@@ -41,7 +41,7 @@ std::uint8_t frame_flags(int flags) noexcept
 }
 
 [[gnu::noinline]] int send_bytes_as_frame(void* socket, const void* data, std::size_t bytes,
-                                          int flags) noexcept
+                                          int flags)
 {
     if (with_socket(socket, [=](core::socket& s) {
             const auto* const body = static_cast<const std::byte*>(data);
@@ -54,7 +54,7 @@ std::uint8_t frame_flags(int flags) noexcept
     return reported_size(bytes);
 }
 
-int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noexcept
+int send_bytes(void* socket, const void* data, std::size_t bytes, int flags)
 {
     if (core::socket* const own = unshared_socket(socket)) [[likely]]
         if (own->put(static_cast<const std::byte*>(data), bytes, more_follows(flags))) [[likely]]
@@ -62,7 +62,7 @@ int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noe
     return send_bytes_as_frame(socket, data, bytes, flags);
 }
 
-[[gnu::noinline]] int send_message_as_frame(void* socket, message& content, int flags) noexcept
+[[gnu::noinline]] int send_message_as_frame(void* socket, message& content, int flags)
 {
     return with_socket(socket, [&content, flags](core::socket& s) {
         return s.send(content.as_frame(more_follows(flags)), dont_wait(flags));
@@ -70,7 +70,7 @@ int send_bytes(void* socket, const void* data, std::size_t bytes, int flags) noe
 }
 
 // What only the types for many threads have: routing ids and groups.
-int send_shared_message(void* socket, message& content, int flags) noexcept
+int send_shared_message(void* socket, message& content, int flags)
 {
     return with_socket(socket, [&](core::socket& s) {
         core::frame part = content.as_frame(more_follows(flags));
@@ -89,8 +89,7 @@ std::size_t copy_to(void* memory, std::size_t capacity, const core::taken_part& 
     return part.size();
 }
 
-[[gnu::noinline]] int receive_bytes_as_frame(void* socket, void* buf, std::size_t len,
-                                             int flags) noexcept
+[[gnu::noinline]] int receive_bytes_as_frame(void* socket, void* buf, std::size_t len, int flags)
 {
     std::size_t size = 0;
     if (with_socket(socket, [=, out = &size](core::socket& s) {
@@ -104,7 +103,7 @@ std::size_t copy_to(void* memory, std::size_t capacity, const core::taken_part& 
     return reported_size(size);
 }
 
-[[gnu::noinline]] int receive_message_as_frame(void* socket, message& into, int flags) noexcept
+[[gnu::noinline]] int receive_message_as_frame(void* socket, message& into, int flags)
 {
     if (with_socket(socket, [&into, flags](core::socket& s) {
             core::frame part;
@@ -133,7 +132,7 @@ bool take_message(core::socket& from, message& into) noexcept
 }
 
 // With what only the types for many threads have: routing ids and groups.
-int receive_shared_message(void* socket, message& into, int flags) noexcept
+[[gnu::noinline]] int receive_shared_message(void* socket, message& into, int flags)
 {
     if (with_socket(socket, [&into, flags](core::socket& s) {
             if (take_message(s, into)) {
@@ -187,8 +186,14 @@ int zmq_send_const(void* socket, const void* buf, size_t len, int flags)
     zmq_msg_t memory;
     message& content = message::of(&memory);
     content.init_user(const_cast<void*>(buf), len, nullptr, nullptr);
-    const int failed = is_shared(socket) ? send_shared_message(socket, content, flags)
-                                         : send_message_as_frame(socket, content, flags);
+    int failed = 0;
+    try {
+        failed = is_shared(socket) ? send_shared_message(socket, content, flags)
+                                   : send_message_as_frame(socket, content, flags);
+    } catch (...) { // the thread is cancelled
+        content.close();
+        throw;
+    }
     content.close();
     return failed ? -1 : reported_size(len);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io_thread.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -76,6 +77,7 @@ int io_thread::start(int index, const thread_settings& settings)
 void* io_thread::run(void* argument)
 {
     auto& self = *static_cast<io_thread*>(argument);
+    const base::no_cancellation whole;
     pthread_setname_np(pthread_self(), self.name_.c_str());
     pin(self.settings_);
     schedule(self.settings_);
@@ -115,9 +117,11 @@ void io_thread::ask(resident& whom, unsigned number, std::shared_ptr<void> owner
 
 void io_thread::come_soon() noexcept
 {
-    if (!called_.exchange(true, std::memory_order_acq_rel))
-        boost::asio::post(io_, boost::asio::bind_allocator(handler_allocator<std::byte>(room_),
-                                                           [this] { serve(); }));
+    if (called_.exchange(true, std::memory_order_acq_rel))
+        return;
+    const base::no_cancellation whole;
+    boost::asio::post(
+        io_, boost::asio::bind_allocator(handler_allocator<std::byte>(room_), [this] { serve(); }));
 }
 
 // The next to be served; null if there is none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/system/sockets_of_parent.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -50,6 +51,7 @@ std::atomic<std::uint64_t>* inode_of(int fd) noexcept
 // takes the copy only, may be called.
 void close_all() noexcept
 {
+    const no_cancellation whole;
     for (std::size_t first = 0; first < block_count * block_size; first += block_size) {
         block* const kept = blocks[first / block_size].load(std::memory_order_relaxed);
         for (std::size_t index = 0; kept && index < block_size; ++index) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/wait/mailbox.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <cerrno>
 #include <sys/eventfd.h>
@@ -11,8 +12,10 @@ mailbox::~mailbox()
 {
     close([](const std::shared_ptr<void>&, mail&, std::uint32_t) {});
     const int fd = descriptor_.load(std::memory_order_relaxed);
-    if (fd >= 0)
+    if (fd >= 0) {
+        const no_cancellation whole;
         ::close(fd);
+    }
 }
 
 bool mailbox::post(mail& item, std::uint32_t events, const std::shared_ptr<void>& owner) noexcept
@@ -54,6 +57,7 @@ void mailbox::notify(mail* replaced) noexcept
         return; // whoever put the first item there has seen to it
     const int fd = descriptor_.load(std::memory_order_acquire);
     if (fd >= 0) {
+        const no_cancellation whole;
         const std::uint64_t one = 1;
         [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
     }
@@ -134,6 +138,7 @@ void mailbox::clear_descriptor() noexcept
         return;
     // Whoever puts the first mail into an empty box writes, perhaps later than the mail is taken:
     // only a look at the descriptor itself tells.
+    const no_cancellation whole;
     std::uint64_t count = 0;
     [[maybe_unused]] const auto got = ::read(fd, &count, sizeof count);
 }

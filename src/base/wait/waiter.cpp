@@ -7,6 +7,7 @@
 #include <ctime>
 #include <linux/futex.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/syscall.h>
 #include <thread>
 #include <unistd.h>
@@ -15,7 +16,26 @@ namespace zlink::base {
 
 static_assert(sizeof(std::atomic<std::uint32_t>) == sizeof(std::uint32_t));
 
-wait_result waiter::wait(std::uint32_t seen, deadline until) noexcept
+namespace {
+
+// As a cancellation point of the C library does it: a request acts at once during the system call.
+// There is nothing to be cleaned up here, so that it does not matter at which instruction.
+[[gnu::noinline]] long sleep_on(const void* word, std::uint32_t seen, const timespec& limit)
+{
+    int type = PTHREAD_CANCEL_DEFERRED;
+    pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+    // FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC, which steady_clock is.
+    const long result = ::syscall(SYS_futex, word, FUTEX_WAIT_BITSET_PRIVATE, seen, &limit, nullptr,
+                                  FUTEX_BITSET_MATCH_ANY);
+    const int reason = errno;
+    pthread_setcanceltype(type, nullptr);
+    errno = reason;
+    return result;
+}
+
+} // namespace
+
+wait_result waiter::wait(std::uint32_t seen, deadline until)
 {
     // Always with a limit, though no_deadline never comes: without one, a signal handler that asks
     // for restarted calls (SA_RESTART, as signal() does) would not end the wait.
@@ -25,9 +45,7 @@ wait_result waiter::wait(std::uint32_t seen, deadline until) noexcept
     limit.tv_sec = static_cast<std::time_t>(ns / 1'000'000'000);
     limit.tv_nsec = static_cast<long>(ns % 1'000'000'000);
     while (count() == seen) {
-        // FUTEX_WAIT_BITSET takes an absolute time of CLOCK_MONOTONIC, which steady_clock is.
-        const long result = ::syscall(SYS_futex, &count_, FUTEX_WAIT_BITSET_PRIVATE, seen, &limit,
-                                      nullptr, FUTEX_BITSET_MATCH_ANY);
+        const long result = sleep_on(&count_, seen, limit);
         if (result == 0 || errno == EAGAIN)
             continue;
         if (errno == ETIMEDOUT)
@@ -39,7 +57,7 @@ wait_result waiter::wait(std::uint32_t seen, deadline until) noexcept
     return wait_result::signalled;
 }
 
-wait_result waiter::poll(std::uint32_t seen, deadline until, const polling& how) noexcept
+wait_result waiter::poll(std::uint32_t seen, deadline until, const polling& how)
 {
     // Without an alarm: short at first, for an answer that is on its way.
     constexpr auto longest_slice = std::chrono::milliseconds(8);

@@ -61,8 +61,9 @@ public:
 
     /// The count of signals so far.
     std::uint32_t count() const noexcept { return count_.load(std::memory_order_acquire); }
-    /// Sleeps until the count differs from `seen`. `interrupted`: a signal handler ran.
-    wait_result wait(std::uint32_t seen, deadline until) noexcept;
+    /// Sleeps until the count differs from `seen`. `interrupted`: a signal handler ran. A
+    /// cancellation point, as poll() is: the stack may be unwound from here.
+    wait_result wait(std::uint32_t seen, deadline until);
     /// Wakes all sleepers. The object may be gone as soon as a sleeper sees the count.
     void signal() noexcept override;
     /// As signal(), but absorb() does not take it for one of those that it waits for. The object
@@ -87,7 +88,7 @@ public:
             alarm_ = how.alarm;
     }
     /// As wait(), or until one of the descriptors is `ready`. `interrupted`: errno tells by what.
-    wait_result poll(std::uint32_t seen, deadline until, const polling& how) noexcept;
+    wait_result poll(std::uint32_t seen, deadline until, const polling& how);
     /// `signals`: were there any?
     void end_polling(const polling& how, bool signals) noexcept;
     /// So many connections can be read by the thread that waits for them.

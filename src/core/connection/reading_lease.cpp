@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reading_lease.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <utility>
 
@@ -85,6 +86,7 @@ bool reading_lease::give_back() noexcept
 // With the mutex.
 reading_lease::read_end reading_lease::read_directly() noexcept
 {
+    const base::no_cancellation whole;
     reading_directly_ = true;
     const std::uint64_t messages_before = in_->messages();
     std::size_t bytes = 0;

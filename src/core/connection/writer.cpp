@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/writer.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <algorithm>
 #include <new>
@@ -91,6 +92,7 @@ writer::outcome writer::send_command(const engine::traffic_command& command)
 
 void writer::say_farewell(engine::farewell why) noexcept
 {
+    const base::no_cancellation whole;
     std::lock_guard lock(mutex_);
     if (!to_ || holds_ || broken_ != 0)
         return;
@@ -187,6 +189,7 @@ transport::io_result writer::write(const iovec* entries, int count) noexcept
 {
     if (broken_ != 0)
         return {.error = broken_};
+    const base::no_cancellation whole;
     const transport::io_result result = to_->write_some(entries, count);
     if (result.failed())
         broken_ = result.error;
@@ -202,6 +205,7 @@ transport::io_result writer::write(const iovec* entries, int count) noexcept
 writer::status writer::flush() noexcept
 {
     if (broken_ == 0) {
+        const base::no_cancellation whole;
         const transport::io_result result = to_->flush();
         if (result.would_block())
             return status::blocked;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/context/context.hpp"
+#include "base/system/no_cancellation.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -152,6 +153,7 @@ int context::terminate()
         if (ended_.wait(seen, base::no_deadline) == base::wait_result::interrupted)
             return EINTR;
     }
+    const base::no_cancellation whole;
     std::lock_guard lock(mutex_); // it may be called in two threads at once
     pool_.stop();
     return 0;

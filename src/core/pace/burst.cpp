@@ -3,6 +3,7 @@
 
 #include "base/memory/thread_own.hpp"
 #include "base/sync/asymmetric_fence.hpp"
+#include "base/system/no_cancellation.hpp"
 #include "core/pace/held_wakeups.hpp"
 
 #include <algorithm>
@@ -177,6 +178,7 @@ void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_
 // Without memory for a guard nothing is batched.
 void burst::arm(boost::asio::io_context& io) noexcept
 {
+    const base::no_cancellation whole;
     try {
         auto fresh = std::make_unique<guard>(shared_from_this(), io);
         boost::asio::post(

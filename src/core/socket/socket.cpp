@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a socket begins and ends, and what it passes to its pattern and its monitor.
 #include "core/socket/socket.hpp"
+#include "base/system/no_cancellation.hpp"
 #include "core/pace/write_policy.hpp"
 #include "core/socket/socket_services.hpp"
 
@@ -89,6 +90,7 @@ bool socket::defer_close(const std::shared_ptr<void>& owner) noexcept
 
 void socket::close_if_requested() noexcept
 {
+    const base::no_cancellation whole;
     const std::shared_ptr<void> owner = deferred_close_.claim();
     if (!owner)
         return;

@@ -14,7 +14,7 @@ std::shared_ptr<void> socket_gate::close() noexcept
 }
 
 int socket_gate::sleep(base::mailbox& box, const std::uint32_t& collected, base::deadline until,
-                       purpose why) noexcept
+                       purpose why)
 {
     const std::uint32_t seen = sleepers_.count();
     const std::uint32_t collected_before = collected;
@@ -62,9 +62,18 @@ base::wait_result socket_gate::sleep_in_turn(base::mailbox& box, base::deadline 
     turn* const mine = current_;
     ++sleeping_;
     mutex_.unlock();
-    const base::wait_result woken = sleepers_.wait(seen, until);
-    lock_again(mine);
-    end_wait(box);
+    const auto back = [&] {
+        lock_again(mine);
+        end_wait(box);
+    };
+    base::wait_result woken{};
+    try {
+        woken = sleepers_.wait(seen, until);
+    } catch (...) { // the thread is cancelled
+        back();
+        throw;
+    }
+    back();
     return woken;
 }
 

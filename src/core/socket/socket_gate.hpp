@@ -59,7 +59,7 @@ public:
     /// that the socket has collected so far, tells whether others have taken it meanwhile. The
     /// socket may have been closed as well. 0 (look again), EAGAIN or EINTR.
     int sleep(base::mailbox& box, const std::uint32_t& collected, base::deadline until,
-              purpose why) noexcept;
+              purpose why);
     /// In a turn: the socket has changed otherwise than by mail, all who wait look again.
     void wake() noexcept
     {

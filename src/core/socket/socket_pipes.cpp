@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipes of a socket: how they come and go, and what the mail about them makes its pattern do.
+#include "base/system/no_cancellation.hpp"
 #include "core/pace/burst.hpp"
 #include "core/pace/write_policy.hpp"
 #include "core/socket/socket.hpp"
@@ -23,6 +24,7 @@ int socket::begin_call()
 
 void socket::process_mail()
 {
+    const base::no_cancellation whole;
     // Before their last mail is collected.
     endpoints_.forget_given_up(link_->endpoints_given_up.load(std::memory_order_acquire));
     box_->clear_descriptor();

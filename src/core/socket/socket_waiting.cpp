@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <optional>
 #include <poll.h>
+#include <pthread.h>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -42,6 +43,7 @@ int socket::try_once_more(Operation operation)
 template <class Operation>
 int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
 {
+    pthread_testcancel();
     if (timeout_ms == 0) {
         if (!leaves_batches_)
             write_batches();

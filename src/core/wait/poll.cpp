@@ -4,6 +4,7 @@
 #include "core/pace/burst.hpp"
 
 #include <cerrno>
+#include <pthread.h>
 #include <utility>
 #include <zmq.h>
 
@@ -64,6 +65,7 @@ int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
     const base::deadline until = base::deadline_after_ms(timeout_ms);
     bool timed_out = timeout_ms == 0 && !mask; // a mask lets pending signals in, even so
     for (bool prepared = false;;) {
+        pthread_testcancel();
         ready = 0;
         sleeper_.begin();
         // Descriptors first: one may be that of a socket here, which looking at the socket quiets.

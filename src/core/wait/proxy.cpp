@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <optional>
+#include <pthread.h>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -103,6 +104,7 @@ int proxy::run()
     const own_batches mine[] = {own_batches(*front_.at), own_batches(*back_.at)};
     sleeper_.prepare(false);
     for (;;) {
+        pthread_testcancel();
         sleeper_.begin();
         if (const int error = note_mail())
             return error;
