@@ -23,6 +23,7 @@ export function text(part: Uint8Array): string;
  * - `EFSM`: the state does not allow it: REQ and REP send and receive in turn.
  * - `EHOSTUNREACH`: a mandatory ROUTER has no peer of that routing id.
  * - `EINVAL`: an option, an address or a message has a wrong value.
+ * - `ENOBUFS`: a peer sends more than `maxWaitingBytes`, `maxMessageParts` or `maxSubscriptions` allow.
  * - `ENOENT`: the socket is not connected to that address.
  * - `ENOTSOCK`: the socket is closed.
  * - `ENOTSUP`: this socket type cannot do that; or there is no WebSocket here.
@@ -31,7 +32,7 @@ export function text(part: Uint8Array): string;
  * - `EPROTOTYPE`: the peer's socket type does not go with this one.
  */
 export type ErrorCode =
-    | "EACCES" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOENT" | "ENOTSOCK" | "ENOTSUP" | "EPROTO"
+    | "EACCES" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOBUFS" | "ENOENT" | "ENOTSOCK" | "ENOTSUP" | "EPROTO"
     | "EPROTONOSUPPORT" | "EPROTOTYPE";
 
 /**
@@ -112,6 +113,14 @@ export interface SocketOptions {
     handshakeTimeout?: number;
     /** Longest time that `close` and `disconnect` wait for what has not been sent. Default: 10 000. */
     linger?: number;
+    /**
+     * Most bytes that one peer may have wait to be received, what has come of an unfinished message included; each part
+     * counts 256 more. A peer that sends more is given up (`ENOBUFS`); SUB and XSUB drop the message instead, unless
+     * it is longer than that itself. 0 is no limit. Default: 64 MiB.
+     */
+    maxWaitingBytes?: number;
+    /** Most parts of a message that a peer may send; 0 is no limit. Default: 10 000. */
+    maxMessageParts?: number;
     /** What to make WebSockets with. Default: the platform's. */
     WebSocket?: WebSocketConstructor;
 }
@@ -119,6 +128,13 @@ export interface SocketOptions {
 export interface RoutingIdOptions {
     /** What ROUTER peers know this socket by: 1 to 255 bytes, the first one not 0. They choose a name if there is none. */
     routingId?: Part;
+}
+
+export interface PublisherOptions extends SocketOptions {
+    /** Most topics that one peer may subscribe to; 0 is no limit. Default: 65 536. */
+    maxSubscriptions?: number;
+    /** Most bytes of a topic that a peer may subscribe to; 0 is no limit. Default: 255. */
+    maxTopicBytes?: number;
 }
 
 export interface SubscriberOptions extends SocketOptions {
@@ -212,7 +228,7 @@ interface Receiving extends AsyncIterable<Message> {
  * Sending never waits: a peer that has no room misses the message.
  */
 export class Pub extends Socket {
-    constructor(options?: SocketOptions);
+    constructor(options?: PublisherOptions);
 }
 export interface Pub extends Sending {}
 
@@ -232,7 +248,7 @@ export interface Sub extends Receiving {}
  * them does, and the byte 0 and the topic when none does any more; and other messages of XSUB peers.
  */
 export class XPub extends Socket {
-    constructor(options?: SocketOptions);
+    constructor(options?: PublisherOptions);
 }
 export interface XPub extends Sending, Receiving {}
 

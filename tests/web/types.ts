@@ -19,7 +19,8 @@ export async function allowed(signal: AbortSignal) {
     await using dealer = new Dealer({ routingId: "me" });
     await dealer.send(["a", new Float64Array(1)] as const, { signal });
     const reply: Uint8Array[] = await dealer.receive({ signal });
-    const sockets: Socket[] = [new Pub(), new XPub(), new XSub(), new Rep(), new Pull(), new Push({ linger: Infinity }),
+    const sockets: Socket[] = [new Pub({ maxTopicBytes: 0 }), new XPub({ maxSubscriptions: 1 }), new XSub(), new Rep(), 
+        new Pull({ maxWaitingBytes: 1, maxMessageParts: 1 }), new Push({ linger: Infinity }),
         new Req({ relaxed: true }), new Router({ mandatory: true })];
     const sent: boolean[] = await Promise.all(sockets.map((socket) => socket.close({ linger: 0 })));
     return { reply, sent, event: ConnectionEvent, error: new ZmqError("EFSM", "state") };
@@ -38,6 +39,8 @@ export function refused() {
     new Pull({ routingId: "x" });
     // @ts-expect-error
     new Pull({ receiveHighWaterMark: 1 });
+    // @ts-expect-error
+    new Sub({ maxTopicBytes: 1 });
     // @ts-expect-error
     new Socket();
     // @ts-expect-error

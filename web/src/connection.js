@@ -23,6 +23,18 @@ const CLOSED = 3;
 
 const NO_BYTES = new Uint8Array(0);
 
+// As in the library: what a peer introduces itself with, and any other command.
+const MOST_COMMAND_BYTES = 64 * 1024;
+const MOST_ROUTING_ID_BYTES = 255;
+
+// What a part takes beside its bytes; so many parts without bytes are not free.
+const PART_BYTES = 256;
+
+/** How much memory is reckoned for parts. */
+function costOf(parts) {
+    return parts.reduce((sum, part) => sum + PART_BYTES + part.length, 0);
+}
+
 /** What `begin` gives to its argument within the time, or false. */
 function within(ms, begin) {
     return new Promise((resolve) => {
@@ -70,6 +82,8 @@ export class Connection {
     #socket = null;
     #queue = new Queue(); // messages that the WebSocket has not been given
     #parts = []; // of a message of which more is to come
+    #partsCost = 0;
+    #waitingCost = 0; // of messages that the application has not received
     #received = () => {}; // what to do with a frame
     #delay = 0;
     #timer; // of the next attempt, or of the handshake
@@ -111,6 +125,21 @@ export class Connection {
     /** Forgets what waits to be sent. */
     clearQueue() {
         this.#queue.clear();
+    }
+
+    /** Whether the peer may have a message more wait to be received. */
+    mayWait(parts) {
+        return this.#waitingCost + costOf(parts) <= this.#settings.maxWaitingBytes;
+    }
+
+    /** A message of the peer begins to wait to be received. */
+    waits(parts) {
+        this.#waitingCost += costOf(parts);
+    }
+
+    /** It does so no more. */
+    waitsNoMore(parts) {
+        this.#waitingCost -= costOf(parts);
     }
 
     /** Disconnects, and connects again after a while. */
@@ -166,10 +195,8 @@ export class Connection {
         try {
             handle();
         } catch (error) {
-            if (!(error instanceof ZmqError)) {
-                throw error;
-            }
-            this.fail(error);
+            this.fail(error instanceof ZmqError ? error
+                : new ZmqError("EPROTO", `${this.url} has sent what cannot be handled: ${error.message}`));
         }
     }
 
@@ -192,7 +219,11 @@ export class Connection {
         if (!(data instanceof ArrayBuffer) || data.byteLength === 0) {
             throw new ZmqError("EPROTO", `${this.url} has sent something that is no frame`);
         }
-        this.#received(new Uint8Array(data));
+        const frame = new Uint8Array(data);
+        if (frame[0] & COMMAND && frame.length > MOST_COMMAND_BYTES) {
+            throw new ZmqError("EPROTO", `${this.url} has sent a command of ${frame.length} bytes`);
+        }
+        this.#received(frame);
     }
 
     #handshake(frame) {
@@ -212,8 +243,11 @@ export class Connection {
             const { type: ownType, peerTypes } = this.#settings;
             if (!peerTypes.includes(type)) {
                 throw new ZmqError("EPROTOTYPE",
-                    `${this.url} is a socket of type ${type || "unknown"}; ${ownType} talks to ${peerTypes.join(", ")}`);
+                    `${this.url} is a socket of type ${type.slice(0, 255) || "unknown"}; ${ownType} talks to ${peerTypes.join(", ")}`);
             }
+        }
+        if (routingId.length > MOST_ROUTING_ID_BYTES) {
+            throw new ZmqError("EPROTO", `${this.url} has a routing id of ${routingId.length} bytes`);
         }
         this.peerType = type;
         this.routingId = routingId;
@@ -235,12 +269,23 @@ export class Connection {
             this.#obey(parseCommand(body(frame)));
             return;
         }
-        this.#parts.push(body(frame));
+        const { maxMessageParts, maxWaitingBytes } = this.#settings;
+        const part = body(frame);
+        this.#partsCost += PART_BYTES + part.length;
+        if (this.#parts.length >= maxMessageParts || this.#partsCost > maxWaitingBytes) {
+            throw new ZmqError("ENOBUFS", `${this.url} has sent a message of too many parts or bytes`);
+        }
+        this.#parts.push(part);
         if (!(frame[0] & MORE)) {
             const parts = this.#parts;
-            this.#parts = [];
+            this.#forgetParts();
             this.#owner.received(this, parts);
         }
+    }
+
+    #forgetParts() {
+        this.#parts = [];
+        this.#partsCost = 0;
     }
 
     /** Others than these need no answer. */
@@ -294,7 +339,7 @@ export class Connection {
         clearTimeout(this.#timer);
         clearTimeout(this.#lookTimer);
         this.#lookTimer = undefined;
-        this.#parts = [];
+        this.#forgetParts();
         this.#socket = null;
         this.#hasSent = false;
         if (socket) {

@@ -115,16 +115,28 @@ export class Engine {
         return this.#messages.size;
     }
 
-    deliver(parts, context) {
-        if (this.#pattern.dropsWhenFull && this.#messages.size >= this.#settings.receiveHighWaterMark) {
+    get settings() {
+        return this.#settings;
+    }
+
+    deliver(connection, parts, context) {
+        if (this.#pattern.dropsWhenFull && (!connection.mayWait(parts) ||
+            this.#messages.size >= this.#settings.receiveHighWaterMark)) {
             return;
         }
-        this.#messages.push({ parts, context });
+        // What the library itself tells of a peer that has left is never too much: the peer is gone.
+        if (connection.ready && !connection.mayWait(parts)) {
+            throw new ZmqError("ENOBUFS", `${connection.url} sends more than is received`);
+        }
+        connection.waits(parts);
+        this.#messages.push({ connection, parts, context });
         this.dispatch();
     }
 
     forget() {
-        this.#messages.clear();
+        while (this.#messages.size) {
+            this.#shift();
+        }
     }
 
     dispatch() {
@@ -191,9 +203,15 @@ export class Engine {
     }
 
     #take() {
-        const { parts, context } = this.#messages.shift();
+        const { parts, context } = this.#shift();
         this.#pattern.taken(context);
         return parts;
+    }
+
+    #shift() {
+        const message = this.#messages.shift();
+        message.connection.waitsNoMore(message.parts);
+        return message;
     }
 
     /** Waits in a line until somebody calls `resolve` or `reject`, which leave the line. */
@@ -287,12 +305,14 @@ function checked(options, { type, peerTypes, hasRoutingId }) {
     const {
         WebSocket = globalThis.WebSocket, routingId, sendHighWaterMark = 1000, receiveHighWaterMark = 1000,
         reconnectInterval = 100, reconnectIntervalMax = 10_000, handshakeTimeout = 30_000, linger = 10_000,
+        maxWaitingBytes = 64 * 1024 * 1024, maxMessageParts = 10_000, maxSubscriptions = 65_536, maxTopicBytes = 255,
     } = options;
     if (typeof WebSocket !== "function") {
         throw new ZmqError("ENOTSUP", "there is no WebSocket here: give a constructor as the option WebSocket");
     }
     const numbers = {
         sendHighWaterMark, receiveHighWaterMark, reconnectInterval, reconnectIntervalMax, handshakeTimeout, linger,
+        maxWaitingBytes, maxMessageParts, maxSubscriptions, maxTopicBytes,
     };
     for (const [name, value] of Object.entries(numbers)) {
         if (!(typeof value === "number" && value >= 0)) {
@@ -309,6 +329,8 @@ function checked(options, { type, peerTypes, hasRoutingId }) {
         ...numbers, WebSocket, type, peerTypes, routingId: announced,
         // As in ZeroMQ, 0 is no limit.
         sendHighWaterMark: sendHighWaterMark || Infinity, receiveHighWaterMark: receiveHighWaterMark || Infinity,
+        maxWaitingBytes: maxWaitingBytes || Infinity, maxMessageParts: maxMessageParts || Infinity,
+        maxSubscriptions: maxSubscriptions || Infinity, maxTopicBytes: maxTopicBytes || Infinity,
         reconnectInterval: Math.max(1, reconnectInterval),
     };
 }

@@ -3,7 +3,8 @@
 // What the socket types do with messages. A pattern has a host, which is the engine of its socket:
 //
 // - `peers`: the connections that are ready, in the order in which they became so;
-// - `deliver(parts, context)`: a message for the application, with what `taken` is to know of it;
+// - `deliver(connection, parts, context)`: a message of a peer for the application, with what `taken` is to know of it;
+// - `settings`: the options, with their defaults;
 // - `waiting`: how many messages wait to be received; `forget()`: throws them away;
 // - `dispatch()`: hands them to receivers that wait, if the state allows that now;
 // - `fail(connection, error)`: gives a connection up.
@@ -25,7 +26,7 @@ class Pattern {
     admit() { return true; }
     attached() {}
     detached(connection) { connection.clearQueue(); }
-    received(connection, parts) { this.host.deliver(parts); }
+    received(connection, parts) { this.host.deliver(connection, parts); }
     subscription() {}
 
     /** Throws if the state does not allow to send, or the message is none for this type. */
@@ -158,7 +159,7 @@ export class ReqPattern extends Pattern {
         const isReply = connection === this.#asked && this.host.waiting === 0 &&
             hasId === this.#relaxed && (!hasId || keyOf(parts[0]) === keyOf(this.#id));
         if (isReply) {
-            this.host.deliver(parts.slice(hasId ? 2 : 1));
+            this.host.deliver(connection, parts.slice(hasId ? 2 : 1));
         }
     }
 
@@ -183,7 +184,7 @@ export class RepPattern extends Pattern {
         const delimiter = parts.findIndex((part) => part.length === 0);
         if (delimiter >= 0 && delimiter + 1 < parts.length) {
             const envelope = parts.slice(0, delimiter + 1).map((part) => encodeFrame(MORE, part));
-            this.host.deliver(parts.slice(delimiter + 1), { connection, envelope });
+            this.host.deliver(connection, parts.slice(delimiter + 1), { connection, envelope });
         }
     }
 
@@ -245,7 +246,7 @@ export class RouterPattern extends Pattern {
     }
 
     received(connection, parts) {
-        this.host.deliver([connection.name, ...parts]);
+        this.host.deliver(connection, [connection.name, ...parts]);
     }
 
     beforeSend(frames) {
@@ -285,7 +286,12 @@ export class RouterPattern extends Pattern {
 // ---- PUB, SUB, XPUB, XSUB -----------------------------------------------------------------------
 
 /** A message that subscribes (1) or cancels (0). */
-const subscriptionFrame = (first, topic) => encodeFrame(0, Uint8Array.from([first, ...topic]));
+function subscriptionFrame(first, topic) {
+    const made = new Uint8Array(2 + topic.length); // the flags of the last part are 0
+    made[1] = first;
+    made.set(topic, 2);
+    return made;
+}
 
 const isSubscription = (part) => part.length > 0 && part[0] <= 1;
 
@@ -300,20 +306,27 @@ export class XPubPattern extends Pattern {
     detached(connection) {
         super.detached(connection);
         for (const topic of this.#topics.get(connection)) {
-            this.#removed(topic);
+            this.#removed(connection, topic);
         }
         this.#topics.delete(connection);
     }
 
     subscription(connection, subscribes, topic) {
         const topics = this.#topics.get(connection);
+        const { maxTopicBytes, maxSubscriptions } = this.host.settings;
+        if (topic.length > maxTopicBytes) {
+            throw new ZmqError("EPROTO", `${connection.url} names a topic of ${topic.length} bytes`);
+        }
         if (subscribes && !topics.has(topic)) {
+            if (topics.size >= maxSubscriptions) {
+                throw new ZmqError("ENOBUFS", `${connection.url} subscribes to too many topics`);
+            }
             topics.add(topic);
             if (this.#all.add(topic) === 1) {
-                this.changed(1, topic);
+                this.changed(connection, 1, topic);
             }
         } else if (!subscribes && topics.remove(topic) === 0) {
-            this.#removed(topic);
+            this.#removed(connection, topic);
         }
     }
 
@@ -323,7 +336,7 @@ export class XPubPattern extends Pattern {
             this.subscription(connection, parts[data][0] === 1, parts[data].subarray(1));
         }
         if (data < parts.length) {
-            this.fromSubscriber(parts.slice(data));
+            this.fromSubscriber(connection, parts.slice(data));
         }
     }
 
@@ -339,12 +352,12 @@ export class XPubPattern extends Pattern {
     }
 
     /** The first peer has subscribed to a topic, or the last one has cancelled. */
-    changed(first, topic) { this.host.deliver([Uint8Array.from([first, ...topic])]); }
-    fromSubscriber(parts) { this.host.deliver(parts); }
+    changed(connection, first, topic) { this.host.deliver(connection, [body(subscriptionFrame(first, topic))]); }
+    fromSubscriber(connection, parts) { this.host.deliver(connection, parts); }
 
-    #removed(topic) {
+    #removed(connection, topic) {
         if (this.#all.remove(topic) === 0) {
-            this.changed(0, topic);
+            this.changed(connection, 0, topic);
         }
     }
 }

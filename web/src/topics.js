@@ -2,11 +2,12 @@
 
 /** Bytes as a key of a map. */
 export function keyOf(bytes) {
-    let key = "";
-    for (const byte of bytes) {
-        key += String.fromCharCode(byte);
+    // In pieces: so many arguments are allowed, and no string is made for each byte.
+    const pieces = [];
+    for (let at = 0; at < bytes.length; at += 4096) {
+        pieces.push(String.fromCharCode(...bytes.subarray(at, at + 4096)));
     }
-    return key;
+    return pieces.join("");
 }
 
 /** Subscriptions, each with how often it was made. A topic is subscribed to by its prefixes. */
@@ -14,6 +15,11 @@ export class Topics {
     #counts = new Map(); // key: how often, and the bytes
     #perLength = new Map(); // length: how many topics have it
     #lengths = []; // ascending
+
+    /** How many topics there are, each counted once. */
+    get size() {
+        return this.#counts.size;
+    }
 
     /** How often the topic is subscribed to now. */
     add(topic) {

@@ -49,7 +49,7 @@ test("addresses are checked", () => {
 test("options are checked", () => {
     const WebSocket = fakeWebSocket();
     for (const options of [
-        { linger: -1 }, { sendHighWaterMark: "10" }, { reconnectInterval: NaN }, { routingId: "" },
+        { linger: -1 }, { sendHighWaterMark: "10" }, { maxWaitingBytes: -1 }, { maxMessageParts: "1" }, { reconnectInterval: NaN }, { routingId: "" },
         { routingId: "\0a" }, { routingId: "a".repeat(256) },
     ]) {
         assert.throws(() => new zmq.Dealer({ WebSocket, ...options }), { code: "EINVAL" }, JSON.stringify(options));
