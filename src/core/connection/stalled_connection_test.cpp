@@ -216,12 +216,12 @@ TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
     writer_.detach();
     writer_.attach(broken, {});
     writer_.drain();
+    sent_ = 0;
     send(100'000);
     EXPECT_EQ(status::failed, peer_->last);
-    // A message that was begun is dropped whole; the next connection begins with the one after it.
+    // The sender still had the message that was begun: the next connection begins with it.
     writer_.detach();
     stream_.written.clear();
-    sent_ = 0;
     send(10);
     stream_.portion = SIZE_MAX;
     writer_.attach(stream_, {});

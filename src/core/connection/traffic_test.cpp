@@ -520,7 +520,8 @@ TEST_P(Traffic, begins_the_next_connection_after_a_direct_write_has_failed_once)
         writer out(channels->a_to_b);
         sender.set_other_end(std::make_shared<direct_peer>(out));
         memory_stream first(random_, 1'000'000);
-        first.random = nullptr; // takes all it is offered
+        first.random = nullptr;
+        first.portion = 15'000; // so that some fail in the middle of a message
         out.attach(first, {}, test::make_wire(kind));
         out.drain();
         first.operations = 0;

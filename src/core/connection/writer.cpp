@@ -383,6 +383,8 @@ writer::passed writer::write_through(const iovec (&message)[2], base::certain_me
     };
     if (!write_more())
         press_on(how, write_more);
+    if (broken_ != 0) // the caller still has the message, and queues it for the next connection
+        written = std::min(written, before.bytes);
     out_.passed_by(before.bytes, total, written);
     result.bytes = written - std::min(written, before.bytes);
     result.begins_ownership = begins_ownership && written == goal;
@@ -425,7 +427,7 @@ writer::passed writer::write_encoded(const iovec (&message)[2], base::certain_me
     };
     if (!failed && !write_more())
         press_on(how, write_more);
-    if (any_written) {
+    if (any_written && broken_ == 0) {
         out_.keep_past(for_rest);
         result.bytes = message[0].iov_len + message[1].iov_len;
         if (holds_)

@@ -114,7 +114,7 @@ public:
     /// The caller's memory goes: the message counts as taken, and what is left of it is copied. If
     /// the connection is lost before that is written, the message is, too.
     void keep_past(base::certain_memory& room) noexcept;
-    /// Nothing of it was written: it is as if it had not been encoded.
+    /// Nothing of it was written, or the connection has failed: as if it had not been encoded.
     void give_up_past() noexcept;
 
 private:
