@@ -219,6 +219,7 @@ connection::progress connection::shake_hands()
     if (SSL_do_handshake(ssl_) == 1) {
         SSL_set_msg_callback(ssl_, bio_functions::observe);
         SSL_set_msg_callback_arg(ssl_, this);
+        shared_->handshake_ended(true);
         if (pin_matches())
             return progress::done;
         error_ = EKEYREJECTED;
@@ -227,6 +228,7 @@ connection::progress connection::shake_hands()
     if (starved_)
         return progress::running;
     fail();
+    shared_->handshake_ended(false);
     return progress::failed;
 }
 

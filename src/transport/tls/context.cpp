@@ -400,7 +400,7 @@ std::shared_ptr<context_source> context_source::make(side which, tls_settings se
 std::shared_ptr<context> context_source::current()
 {
     const std::lock_guard lock(mutex_);
-    if (const file_stamps now = look(); outdated_ || now != seen_) {
+    if (const file_stamps now = look(); outdated_ || now != seen_ || current_->is_doubtful()) {
         const file_stamps before = std::exchange(seen_, now);
         error_code unusable;
         std::shared_ptr<context> renewed;
@@ -431,7 +431,8 @@ std::shared_ptr<context> context_source::find_or_make(error_code& error) const
     {
         const std::lock_guard lock(all.mutex);
         for (const auto& each : all.list)
-            if (auto other = each.lock(); other && other->is_for(which_, settings_, host, seen_))
+            if (auto other = each.lock();
+                other && !other->is_doubtful() && other->is_for(which_, settings_, host, seen_))
                 return other;
     }
     auto made = context::make(which_, settings_, host_, error);

@@ -5,6 +5,7 @@
 #include "transport/tls_settings.hpp"
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -66,6 +67,21 @@ public:
     const std::vector<fingerprint>& pinned() const noexcept { return pinned_; }
     /// Takes over a reference to a session to resume.
     void keep_session(ssl_session_st* session) noexcept;
+    /// Any thread: a handshake with it has ended.
+    void handshake_ended(bool is_done) noexcept
+    {
+        if (is_done)
+            proven_.store(true, std::memory_order_relaxed);
+        else if (!proven_.load(std::memory_order_relaxed))
+            doubtful_.store(true, std::memory_order_relaxed);
+    }
+    /// Any thread: has a handshake failed before any was done? OpenSSL may have made it without a
+    /// cipher for lack of memory, and does not say so: it had better be made again.
+    bool is_doubtful() const noexcept
+    {
+        return doubtful_.load(std::memory_order_relaxed) &&
+               !proven_.load(std::memory_order_relaxed);
+    }
 
 private:
     context(side which, std::string host) : which_(which), host_(std::move(host)) {}
@@ -81,6 +97,8 @@ private:
     std::vector<fingerprint> pinned_;
     std::mutex mutex_;
     ssl_session_st* session_ = nullptr; ///< with the mutex
+    std::atomic<bool> proven_{false};   ///< a handshake was done
+    std::atomic<bool> doubtful_{false}; ///< one has failed before that
 };
 
 /// The context of an endpoint for each new connection: when a file that a setting names or the
