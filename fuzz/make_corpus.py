@@ -519,7 +519,8 @@ def address():
              "ws://127.0.0.1:80/path?query", "ws://[fe80::1%lo]:80/", "ws://host.test:80",
              "ws://127.0.0.1:0;host.test:81/a b", "ipc:///tmp/socket", "ipc://@abstract", "ipc://*",
              "ipc://" + "p" * 108, "inproc://name", "192.0.2.0/24", "2001:db8::/33", "[::1]/128",
-             "::ffff:192.0.2.0/120", "0.0.0.0/0", "://", "tcp://", "tcp://:", "tcp://://:1")
+             "::ffff:192.0.2.0/120", "0.0.0.0/0", "://", "tcp://", "tcp://:", "tcp://://:1",
+             "tcp://::1%lo:x x:1")
     return {f"{number:02}{'_ipv6' if ipv6 else ''}": bytes([ipv6]) + text.encode()
             for number, text in enumerate(texts) for ipv6 in (0, 1)}
 

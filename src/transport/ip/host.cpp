@@ -38,6 +38,8 @@ bool fits(const ip::address& address, family wanted)
 
 std::optional<std::uint32_t> zone_index(const std::string& zone)
 {
+    if (zone.find(':') != std::string::npos)
+        return std::nullopt; // the system would not look at what follows
     if (const unsigned index = ::if_nametoindex(zone.c_str()))
         return index;
     std::uint32_t number = 0;
