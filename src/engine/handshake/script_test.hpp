@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,12 +17,13 @@
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/handshake/handshake.hpp"
+#include "support/scarce_memory.hpp"
 
 /// Test support: handshakes as scripts of bytes.
 ///
 /// A script lists what the peer sends and what must come out after it. One `ends_*` call then plays
 /// it in every way the network could: step by step, in one piece, byte by byte, stopping at every
-/// position, and with every byte damaged.
+/// position, with every byte damaged, and with no memory for each allocation in turn.
 ///
 /// Thread safety: none. Errors: GoogleTest failures.
 namespace zlink::test {
@@ -114,6 +116,7 @@ private:
         play_in_one_piece(error, then);
         stop_everywhere();
         damage_everywhere();
+        starve_everywhere(error, then);
     }
 
     std::unique_ptr<engine::handshake> started() const
@@ -198,6 +201,39 @@ private:
                 offer(*handshake, filler);
             }
         }
+    }
+
+    /// What finds no memory throws, and the connection ends with it, or goes on as if it had found
+    /// some.
+    void starve_everywhere([[maybe_unused]] engine::handshake_error error,
+                           [[maybe_unused]] const check& then) const
+    {
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
+        bool refused = true;
+        for (long before = 0; refused; ++before) {
+            SCOPED_TRACE("no memory after " + std::to_string(before) + " allocations");
+            auto handshake = make_();
+            std::size_t taken = 0;
+            bool thrown = false;
+            {
+                const memory_but_once scarce(before);
+                try {
+                    handshake->start();
+                    taken = handshake->feed(all_input_);
+                } catch (const std::bad_alloc&) {
+                    thrown = true;
+                }
+                refused = scarce.was_refused();
+            }
+            if (thrown) {
+                ASSERT_TRUE(refused);
+                continue;
+            }
+            ASSERT_EQ(taken, all_input_.size());
+            ASSERT_EQ(to_hex(handshake->output()), to_hex(all_output_));
+            check_end(*handshake, error, then);
+        }
+#endif
     }
 
     static void offer(engine::handshake& handshake, std::span<const std::byte> bytes)
