@@ -110,9 +110,10 @@ private:
                 (expected.*row.text).clear();
                 return true;
             }
-            if (bytes > row.most)
+            const auto* const given = static_cast<const char*>(value);
+            if (bytes > row.most || (row.text == &settings::host && given[0] == '.'))
                 return false;
-            (expected.*row.text).assign(static_cast<const char*>(value), bytes);
+            (expected.*row.text).assign(given, bytes);
             return true;
         }
         int number = 0;
@@ -386,7 +387,8 @@ bool is_of_host(X509* certificate, std::string_view wanted)
 {
     const std::string host(wanted.empty() ? connected_host : wanted);
     return (X509_check_ip_asc(certificate, host.c_str(), 0) == 1 ||
-            X509_check_host(certificate, host.data(), host.size(), 0, nullptr) == 1);
+            X509_check_host(certificate, host.data(), host.size(),
+                            X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) == 1);
 }
 
 // --- the handshake -----------------------------------------------------------------------------

@@ -298,6 +298,17 @@ TEST_F(ZlinkOnlyTls, name_of_the_server_has_no_nul_but_at_its_end)
     EXPECT_EQ("x", pull.recv());
 }
 
+TEST_F(ZlinkOnlyTls, name_of_the_server_does_not_begin_with_a_dot)
+{
+    test_socket push(context_, ZMQ_PUSH);
+    push.set(ZMQ_TLS_CA, authority().text());
+    for (const int option : {ZMQ_TLS_HOSTNAME, ZMQ_WSS_HOSTNAME})
+        for (const char* name : {".example.org", ".", ".."})
+            EXPECT_TRUE(fails_with(EINVAL, zmq_setsockopt(push, option, name, strlen(name))));
+    for (const char* endpoint : {"tls://.example.org:1", "wss://.example.org:1/"})
+        EXPECT_TRUE(fails_with(EINVAL, zmq_connect(push, endpoint)));
+}
+
 TEST_F(ZlinkOnlyTls, name_of_a_nul_alone_is_that_of_the_host_connected_to)
 {
     test_socket pull = server(ZMQ_PULL);
@@ -420,6 +431,14 @@ TEST_F(ZlinkOnlyTlsRefusal, meets_certificates_of_another_host)
         authority().sign({.name = "example.org", .other_names = "DNS:example.org,IP:192.0.2.1"});
     EXPECT_EQ(std::uint64_t{EADDRNOTAVAIL}, meet_with(other).client);
     EXPECT_EQ(std::uint64_t{EADDRNOTAVAIL}, meet_with(other, "localhost").client);
+}
+
+TEST_F(ZlinkOnlyTlsRefusal, meets_certificates_whose_common_name_alone_fits)
+{
+    for (const char* others : {"", "IP:192.0.2.1", "email:a@localhost"}) {
+        const certificate named = authority().sign({.name = "localhost", .other_names = others});
+        EXPECT_EQ(std::uint64_t{EADDRNOTAVAIL}, meet_with(named, "localhost").client) << others;
+    }
 }
 
 TEST_F(ZlinkOnlyTlsRefusal, meets_certificates_for_another_use)

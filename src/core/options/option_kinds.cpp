@@ -139,7 +139,7 @@ int text::set(socket_options& options, const void* value, std::size_t bytes) con
         at(options).clear();
         return 0;
     }
-    if (!value || bytes == 0 || bytes > most)
+    if (!value || bytes == 0 || bytes > most || (is_good && !is_good(as_text(value, bytes))))
         return EINVAL;
     at(options) = as_text(value, bytes);
     return 0;

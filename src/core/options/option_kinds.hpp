@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <sys/types.h>
 #include <vector>
 
@@ -78,6 +79,7 @@ struct text {
     field<std::string> at;
     std::size_t most = SIZE_MAX; ///< characters
     emptied how = emptied::never;
+    bool (*is_good)(std::string_view) = nullptr; ///< null: every text is
 
     int set(socket_options& options, const void* value, std::size_t bytes) const;
     int get(const socket_options& options, void* value, std::size_t* bytes) const;

@@ -53,6 +53,12 @@ struct option_row {
 constexpr int heartbeat_ttl_unit_ms = 100;
 constexpr int max_heartbeat_ttl_ms = 0xffff * heartbeat_ttl_unit_ms + heartbeat_ttl_unit_ms - 1;
 
+// OpenSSL would take a name that begins with a dot for any name that ends so.
+bool is_host_name(std::string_view name)
+{
+    return !name.starts_with('.');
+}
+
 constexpr std::array rows{
     // The socket itself.
     option_row{ZMQ_TYPE, readable, integer{ZLINK_AT(type)}},
@@ -143,7 +149,7 @@ constexpr std::array rows{
     option_row{ZMQ_TLS_REQUIRE_CLIENT_CERT, with_tls,
                integer{ZLINK_AT_TLS(client_certificate), 0, 2}},
     option_row{ZMQ_TLS_HOSTNAME, with_tls,
-               text{ZLINK_AT_TLS(host), 255, emptied::by_null_or_no_bytes}},
+               text{ZLINK_AT_TLS(host), 255, emptied::by_null_or_no_bytes, is_host_name}},
     option_row{ZMQ_TLS_TRUST_SYSTEM, with_tls, flag{ZLINK_AT_TLS(trust_system)}},
     option_row{ZMQ_TLS_PASSWORD, write_only_with_tls,
                text{ZLINK_AT_TLS(password), 255, emptied::by_null_or_no_bytes}},
@@ -161,7 +167,7 @@ constexpr std::array rows{
     option_row{ZMQ_WSS_TRUST_PEM, write_only_with_tls,
                text{ZLINK_AT_TLS(ca), SIZE_MAX, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_WSS_HOSTNAME, write_only_with_tls,
-               text{ZLINK_AT_TLS(host), 255, emptied::by_null_or_no_bytes}},
+               text{ZLINK_AT_TLS(host), 255, emptied::by_null_or_no_bytes, is_host_name}},
     option_row{ZMQ_WSS_TRUST_SYSTEM, write_only_with_tls, flag{ZLINK_AT_TLS(trust_system)}},
     option_row{ZMQ_TCP_ACCEPT_FILTER, settable, networks{ZLINK_AT(transport.accept_filters)}},
     option_row{ZMQ_IPC_FILTER_PID, settable, ids<pid_t>{ZLINK_AT(transport.accepted_pids)}},

@@ -280,9 +280,10 @@ context::~context()
 
 bool context::set_up(const tls_settings& settings)
 {
-    // OpenSSL would take what is in front of a NUL for the name, or not examine it at all.
-    if (which_ == side::client &&
-        (host_.size() > most_host_characters || host_.find('\0') != std::string::npos))
+    // OpenSSL would take what is in front of a NUL for the name, or not examine it at all; and a
+    // name that begins with a dot for any name that ends so.
+    if (which_ == side::client && (host_.size() > most_host_characters ||
+                                   host_.find('\0') != std::string::npos || host_.starts_with('.')))
         return false;
     OSSL_LIB_CTX* const library = library_context();
     context_ =
@@ -373,7 +374,8 @@ SSL* context::make_connection()
     bool fits = is_number || host_.empty() || SSL_set_tlsext_host_name(made, host_.c_str()) == 1;
     if (checks_host_) {
         X509_VERIFY_PARAM* const wanted = SSL_get0_param(made);
-        X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+        X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                                    X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
         fits = fits && (is_number ? X509_VERIFY_PARAM_set1_ip_asc(wanted, host_.c_str())
                                   : X509_VERIFY_PARAM_set1_host(wanted, host_.c_str(), 0)) == 1;
     }
