@@ -143,11 +143,11 @@ TEST_P(MonitorHandshake, a_malformed_error_command_is_told)
                    ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_ERROR);
 }
 
-TEST_P(MonitorHandshake, a_socket_type_that_does_not_fit_only_disconnects)
+TEST_P(MonitorHandshake, a_socket_type_that_does_not_fit_is_told)
 {
     accept_raw();
     peer_.send(zmtp::greeting() + zmtp::ready("PUB"));
-    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED);
 }
 
 TEST_P(MonitorHandshake, of_an_older_protocol_is_not_told)
@@ -222,6 +222,7 @@ INSTANTIATE_TEST_SUITE_P(With, RefusedByPeer,
 struct refused_opening {
     const char* name;
     std::vector<std::string> steps;
+    std::uint64_t value; ///< of ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL
     const char* domain = "";
 };
 
@@ -230,41 +231,83 @@ void PrintTo(const refused_opening& opening, std::ostream* out)
     *out << opening.name;
 }
 
-class QuietRefusal : public HandshakeEvents,
-                     public ::testing::WithParamInterface<refused_opening> {};
-
-TEST_P(QuietRefusal, only_disconnects_and_is_not_tried_again)
-{
-    connect_raw([](test_socket& socket) {
+class Refusal : public HandshakeEvents, public ::testing::WithParamInterface<refused_opening> {
+protected:
+    static void configure(test_socket& socket)
+    {
         limit_messages(socket, 100);
         if (*GetParam().domain)
             socket.set(ZMQ_ZAP_DOMAIN, GetParam().domain);
-    });
+    }
+};
+
+TEST_P(Refusal, is_told_and_not_tried_again)
+{
+    connect_raw(configure);
     zmtp::play(peer_, GetParam().steps);
-    EXPECT_EQ(begun_.values, post_->expect(ZMQ_EVENT_DISCONNECTED).values);
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, GetParam().value);
     EXPECT_TRUE(post_->quiet());
 }
 
-refused_opening with_command(const char* name, const std::string& bytes)
+TEST_P(Refusal, is_told_at_the_bound_side)
 {
-    return {name, {zmtp::greeting(), bytes}};
+    accept_raw(configure);
+    zmtp::play(peer_, GetParam().steps);
+    expect_failure(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, GetParam().value);
+    EXPECT_TRUE(post_->quiet());
+}
+
+refused_opening with_command(const char* name, const std::string& bytes, std::uint64_t value)
+{
+    return {name, {zmtp::greeting(), bytes}, value};
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Of, QuietRefusal,
+    Of, Refusal,
     ::testing::Values(
-        with_command("no_reason", zmtp::refusal("")),
-        with_command("another_reason", zmtp::refusal("404")),
-        with_command("a_longer_reason", zmtp::refusal("4000")),
-        with_command("a_stray_byte", zmtp::ready("ROUTER", "\7")),
-        with_command("a_value_beyond_the_end", zmtp::ready("ROUTER", "\1X\0\0\0\2x"s)),
-        with_command("a_type_that_does_not_fit", zmtp::ready("PUB")),
+        with_command("no_reason", zmtp::refusal(""), ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED),
+        with_command("another_reason", zmtp::refusal("404"), ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED),
+        with_command("a_longer_reason", zmtp::refusal("4000"), ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED),
+        with_command("a_stray_byte", zmtp::ready("ROUTER", "\7"),
+                     ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_METADATA),
+        with_command("a_value_beyond_the_end", zmtp::ready("ROUTER", "\1X\0\0\0\2x"s),
+                     ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_METADATA),
+        with_command("a_long_routing_id",
+                     zmtp::ready("ROUTER", zmtp::property("Identity", std::string(256, 'x'))),
+                     ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_METADATA),
+        with_command("a_type_that_does_not_fit", zmtp::ready("PUB"),
+                     ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED),
         with_command("a_large_command",
-                     zmtp::ready("ROUTER", zmtp::property("X", std::string(70'000, 'x')))),
+                     zmtp::ready("ROUTER", zmtp::property("X", std::string(70'000, 'x'))),
+                     ZMQ_PROTOCOL_ERROR_ZMTP_MALFORMED_COMMAND_UNSPECIFIED),
         refused_opening{
-            "zmtp_2_0_with_a_domain", {zmtp::greeting().substr(0, 10) + "\1\6\0\0"s}, "domain"},
-        refused_opening{"zmtp_1_0_with_a_domain", {"\1\0\4\0abc\4\0def"s}, "domain"}),
+            "a_long_routing_id_of_zmtp_2_0",
+            {zmtp::greeting().substr(0, 10) + "\1\6\2\0\0\0\0\0\0\1\0"s + std::string(256, 'x')},
+            ZMQ_PROTOCOL_ERROR_ZMTP_INVALID_METADATA},
+        refused_opening{"zmtp_2_0_with_a_domain",
+                        {zmtp::greeting().substr(0, 10) + "\1\6\0\0"s},
+                        ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED,
+                        "domain"},
+        refused_opening{"zmtp_1_0_with_a_domain",
+                        {"\1\0\4\0abc\4\0def"s},
+                        ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED,
+                        "domain"}),
     [](const auto& info) { return info.param.name; });
+
+/// Both ends are zlink's, of types that do not fit: each is told.
+TEST(IncompatibleTypes, are_told_at_both_ends)
+{
+    test_context context;
+    test_socket bound(context, ZMQ_PULL);
+    test_socket connected(context, ZMQ_PUB);
+    const std::string endpoint = bound.bind_and_resolve("tcp://127.0.0.1:*");
+    listening_post here(context, bound, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+    listening_post there(context, connected, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+    connected.connect(endpoint);
+    for (listening_post* post : {&here, &there})
+        EXPECT_EQ(std::uint64_t{ZMQ_PROTOCOL_ERROR_ZMTP_UNSPECIFIED},
+                  post->expect(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL).values.at(0));
+}
 
 } // namespace
 } // namespace zlink::test

@@ -151,7 +151,7 @@ std::size_t handshake::feed_command(std::span<const std::byte> bytes)
     if (reader_.too_large() || reader_.no_frame()) {
         codec().encode_farewell(output_,
                                 reader_.no_frame() ? farewell::no_frame : farewell::too_large);
-        fail(handshake_error::command_too_large);
+        fail(reader_.no_frame() ? handshake_error::no_frame : handshake_error::command_too_large);
     } else if (reader_.control_complete()) {
         if (answer_control())
             reader_.next_after_control();

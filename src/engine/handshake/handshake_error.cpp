@@ -4,24 +4,30 @@
 #include <cerrno>
 
 namespace zlink::engine {
+namespace {
+
+constexpr std::uint32_t unspecified = 0x10000000; // of ZMTP
+
+} // namespace
 
 failure_event event_of(handshake_error error, std::string_view peer_reason) noexcept
 {
     using enum failure_event::kind;
     switch (error) {
     case handshake_error::none:
-    case handshake_error::unsupported_version:
-    case handshake_error::invalid_metadata:
-    case handshake_error::incompatible_socket_type:
-    case handshake_error::command_too_large:
         return {};
+    case handshake_error::unsupported_version:
+    case handshake_error::incompatible_socket_type:
+        return {protocol, unspecified};
     case handshake_error::refused_by_peer: {
         const std::uint32_t code = status_code(peer_reason);
-        return code ? failure_event{failure_event::kind::denied, code} : failure_event{};
+        return code ? failure_event{failure_event::kind::denied, code}
+                    : failure_event{protocol, unspecified};
     }
     case handshake_error::closed_by_peer:
         return {no_detail, EPIPE};
     case handshake_error::no_upgrade:
+    case handshake_error::no_frame:
         return {protocol, 0x30000000};
     case handshake_error::no_random_bytes:
         return {no_detail, EIO};
@@ -32,6 +38,7 @@ failure_event event_of(handshake_error error, std::string_view peer_reason) noex
     case handshake_error::wrong_key:
         return {protocol, 0x10000003};
     case handshake_error::malformed_command:
+    case handshake_error::command_too_large:
         return {protocol, 0x10000011};
     case handshake_error::malformed_message:
         return {protocol, 0x10000012};
@@ -45,6 +52,7 @@ failure_event event_of(handshake_error error, std::string_view peer_reason) noex
         return {protocol, 0x10000016};
     case handshake_error::malformed_welcome:
         return {protocol, 0x10000017};
+    case handshake_error::invalid_metadata:
     case handshake_error::invalid_ready_metadata:
         return {protocol, 0x10000018};
     case handshake_error::not_authentic:

@@ -28,6 +28,7 @@ enum class handshake_error : std::uint8_t {
     invalid_ready_metadata,   ///< The same, in the READY that a client of PLAIN or CURVE gets.
     incompatible_socket_type, ///< The peer's Socket-Type may not talk to ours.
     command_too_large,        ///< A handshake frame above the size limit.
+    no_frame,                 ///< Bytes that are no frame of the transport's.
     refused_by_peer,          ///< The peer sent ERROR; see `handshake::peer_reason()`.
     closed_by_peer,           ///< The peer has said that it ends the connection.
     no_upgrade,               ///< The peer does not do what its transport begins with.
@@ -49,7 +50,7 @@ enum class handshake_error : std::uint8_t {
 /// How monitors are told that a handshake has failed.
 struct failure_event {
     enum class kind : std::uint8_t {
-        none,      ///< Only that the connection has ended.
+        none,      ///< There was no error.
         no_detail, ///< ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, with an errno
         protocol,  ///< ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, with a ZMQ_PROTOCOL_ERROR_* value
         denied,    ///< ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, with a status code of ZAP
@@ -59,8 +60,9 @@ struct failure_event {
     friend bool operator==(const failure_event&, const failure_event&) = default;
 };
 
-/// The event for an error; `peer_reason` is the reason of a received ERROR command. (Under the NULL
-/// mechanism a body without a readable name has the code of an unexpected command.)
+/// The event for an error, which every one but `none` has; `peer_reason` is the reason of a
+/// received ERROR command. (Under the NULL mechanism a body without a readable name has the code of
+/// an unexpected command.)
 ///
 /// Thread safety: pure function.
 failure_event event_of(handshake_error error, std::string_view peer_reason = {}) noexcept;

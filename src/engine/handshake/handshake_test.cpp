@@ -544,11 +544,17 @@ TEST(handshake, monitors_are_told_by_these_events)
     const auto told = [](handshake_error error, failure_event expected) {
         EXPECT_EQ(event_of(error), expected) << static_cast<int>(error);
     };
+    told(handshake_error::none, {});
     for (const auto error :
-         {handshake_error::none, handshake_error::unsupported_version,
-          handshake_error::invalid_metadata, handshake_error::incompatible_socket_type,
-          handshake_error::command_too_large, handshake_error::refused_by_peer})
-        told(error, {});
+         {handshake_error::unsupported_version, handshake_error::incompatible_socket_type,
+          handshake_error::refused_by_peer})
+        told(error, {protocol, 0x10000000});
+    told(handshake_error::closed_by_peer, {no_detail, 32});
+    told(handshake_error::no_random_bytes, {no_detail, 5});
+    told(handshake_error::no_upgrade, {protocol, 0x30000000});
+    told(handshake_error::no_frame, {protocol, 0x30000000});
+    told(handshake_error::command_too_large, {protocol, 0x10000011});
+    told(handshake_error::invalid_metadata, {protocol, 0x10000018});
     told(handshake_error::unexpected_command, {protocol, 0x10000001});
     told(handshake_error::invalid_sequence, {protocol, 0x10000002});
     told(handshake_error::wrong_key, {protocol, 0x10000003});
@@ -573,7 +579,8 @@ TEST(handshake, monitors_are_told_by_these_events)
     told(handshake_error::invalid_reply_status, {protocol, 0x20000004});
     told(handshake_error::invalid_reply_metadata, {protocol, 0x20000005});
     EXPECT_EQ(event_of(handshake_error::refused_by_peer, "400"), (failure_event{denied, 400}));
-    EXPECT_EQ(event_of(handshake_error::refused_by_peer, "no"), failure_event{});
+    EXPECT_EQ(event_of(handshake_error::refused_by_peer, "no"),
+              (failure_event{protocol, 0x10000000}));
 }
 
 TEST(StatusCodes, are_the_three_of_the_protocol)

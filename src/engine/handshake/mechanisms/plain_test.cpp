@@ -252,7 +252,7 @@ TEST(plain_mechanism, malformed_commands_are_told_apart)
     EXPECT_EQ(test.receive("05524541445901"), handshake_error::invalid_ready_metadata);
 }
 
-TEST(plain_mechanism, wrong_metadata_of_a_client_has_no_event_of_its_own)
+TEST(plain_mechanism, wrong_metadata_of_a_client_is_an_error)
 {
     const auto asked = std::make_shared<asked_by_test>();
     side test = server(asked);
