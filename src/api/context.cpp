@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <cxxabi.h>
+#include <exception>
 #include <string_view>
 #include <zmq.h>
 
@@ -61,9 +61,7 @@ int zmq_ctx_term(void* context)
     try {
         if (const int error = ending->terminate())
             return fail(error);
-    } catch (abi::__forced_unwind&) { // it can be called again
-        throw;
-    } catch (...) {
+    } catch (const std::exception&) { // not when the thread is cancelled: it can be called again
         return fail(current_error());
     }
     const zlink::base::no_cancellation whole;

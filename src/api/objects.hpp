@@ -8,7 +8,7 @@
 #include "core/socket/socket_gate.hpp"
 
 #include <cerrno>
-#include <cxxabi.h>
+#include <exception>
 #include <memory>
 #include <pthread.h>
 #include <utility>
@@ -131,12 +131,12 @@ template <class Body>
 {
     try {
         return body(socket);
-    } catch (abi::__forced_unwind&) {
+    } catch (const std::exception&) {
+        return current_error();
+    } catch (...) {                   // the thread is cancelled: nothing else is thrown
         if (socket.close_requested()) // by another thread, while this one waited
             socket.close_if_requested();
         throw;
-    } catch (...) {
-        return current_error();
     }
 }
 

@@ -4,7 +4,7 @@
 #include "core/pace/burst.hpp"
 
 #include <csignal>
-#include <cxxabi.h>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <pthread.h>
@@ -84,9 +84,7 @@ int poll_items(zmq_pollitem_t* items, int nitems, long timeout, const sigset_t* 
             wait_for_items({items, static_cast<std::size_t>(nitems)}, timeout, mask, kept, ready);
         kept.clear();
         return error ? fail(error) : ready; // only now: what was kept may end and change errno
-    } catch (abi::__forced_unwind&) {       // the thread is cancelled
-        throw;
-    } catch (...) {
+    } catch (const std::exception&) { // and nothing else, which passes when the thread is cancelled
         return fail(ENOMEM);
     }
 }

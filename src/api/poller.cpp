@@ -3,7 +3,7 @@
 #include "core/wait/poll.hpp"
 
 #include <algorithm>
-#include <cxxabi.h>
+#include <exception>
 #include <new>
 #include <vector>
 #include <zmq.h>
@@ -220,9 +220,7 @@ int with_poller(const void* handle, Body body)
         return fail(no_poller(handle));
     try {
         return result(body(*found));
-    } catch (abi::__forced_unwind&) { // the thread is cancelled
-        throw;
-    } catch (...) {
+    } catch (const std::exception&) { // and nothing else, which passes when the thread is cancelled
         return fail(ENOMEM);
     }
 }

@@ -2,7 +2,7 @@
 #include "core/wait/proxy.hpp"
 #include "api/objects.hpp"
 
-#include <cxxabi.h>
+#include <exception>
 #include <memory>
 #include <vector>
 #include <zmq.h>
@@ -36,9 +36,7 @@ int run_proxy(void* frontend, void* backend, void* capture, void* control)
         const int error = core::proxy(*front, *back, copies, commands).run();
         kept.clear();
         return result(error);         // only now: what was kept may end and change errno
-    } catch (abi::__forced_unwind&) { // the thread is cancelled
-        throw;
-    } catch (...) {
+    } catch (const std::exception&) { // and nothing else, which passes when the thread is cancelled
         return fail(ENOMEM);
     }
 }

@@ -149,6 +149,8 @@ TEST_P(Cancellation, ends_a_thread_that_waits_for_room)
     auto pair = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, waits_for_ever_in_time,
                              waits_for_ever);
     void* const socket = pair.peer;
+    zmq_msg_t message; // stays the caller's if its thread is cancelled
+    zmq_msg_init(&message);
     const std::array<std::function<void()>, 3> waits{
         [=] {
             for (;;)
@@ -158,9 +160,8 @@ TEST_P(Cancellation, ends_a_thread_that_waits_for_room)
             for (;;)
                 zmq_send_const(socket, large.data(), large.size(), 0);
         },
-        [=] {
+        [=, &message] {
             for (;;) {
-                zmq_msg_t message;
                 zmq_msg_init_size(&message, large.size());
                 zmq_msg_send(&message, socket, 0);
             }
@@ -176,6 +177,8 @@ TEST_P(Cancellation, ends_a_thread_that_waits_for_room)
         }
         EXPECT_FALSE(sender.was_cancelled());
     }
+    EXPECT_EQ(large.size(), zmq_msg_size(&message));
+    EXPECT_EQ(0, zmq_msg_close(&message));
 }
 
 TEST_P(Cancellation, ends_pollers_and_proxies)
