@@ -155,9 +155,16 @@ TEST_P(Hwm, of_both_sides_is_filled_by_a_sender_whose_receiver_does_not_read)
 TEST_P(Hwm, of_the_sender_is_kept_to_when_the_receiver_has_read_some)
 {
     for (const auto& [send_hwm, receive_hwm] : {std::pair{1000, 1}, {100, 3}, {20, 20}, {3, 100}}) {
+        const auto limited = [](int option, int hwm) {
+            return [option, hwm](test_socket& socket) {
+                socket.set(option, hwm);
+                socket.set(ZMQ_SNDBUF, 4096); // few tiny messages fit into the kernel
+                socket.set(ZMQ_RCVBUF, 4096);
+            };
+        };
         auto [bound, peer, address] =
-            link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, receive_hwm),
-                 with_hwm(ZMQ_SNDHWM, send_hwm));
+            link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, limited(ZMQ_RCVHWM, receive_hwm),
+                 limited(ZMQ_SNDHWM, send_hwm));
         for (int reads = 1; reads < send_hwm + receive_hwm; reads += 1 + send_hwm / 7) {
             SCOPED_TRACE(std::to_string(send_hwm) + " " + std::to_string(reads));
             int waiting = peer.send_until_full("x", 1'000'000);
