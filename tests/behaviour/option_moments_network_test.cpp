@@ -202,6 +202,28 @@ TEST_F(TcpOptionMoments, buffer_sizes_are_those_of_the_connect_for_every_connect
     expect_of_the_connect_for_every_connection(small_buffers);
 }
 
+// A buffer of a fixed size drops small segments when it is full of them: a receiver that was
+// stopped for a while then waits for seconds until they are sent again.
+TEST_F(TcpOptionMoments, the_kernel_finds_the_size_of_the_receive_buffer_unless_it_is_given)
+{
+#ifdef SO_BUF_LOCK
+    constexpr int receive_size_is_fixed = 2; // SOCK_RCVBUF_LOCK of the kernel
+    const auto is_fixed = [](int fd) {
+        return (kernel_option(fd, SOL_SOCKET, SO_BUF_LOCK) & receive_size_is_fixed) != 0;
+    };
+    if (!may_set(SO_BUF_LOCK, &receive_size_is_fixed, sizeof receive_size_is_fixed))
+        GTEST_SKIP() << "this kernel does not tell (Linux 5.14 does)";
+    const auto nothing = [](test_socket&) {};
+    const auto expect_free = [&](int fd) { EXPECT_FALSE(is_fixed(fd)); };
+    accept_after_a_change(nothing, nothing, expect_free);
+    connect_before_a_change(nothing, nothing, expect_free);
+    accept_after_a_change([](test_socket& socket) { set_first(socket, small_buffers); }, nothing,
+                          [&](int fd) { EXPECT_TRUE(is_fixed(fd)); });
+#else
+    GTEST_SKIP() << "the headers of the system do not have SO_BUF_LOCK";
+#endif
+}
+
 TEST_F(TcpOptionMoments, the_type_of_service_is_that_of_the_bind_for_whoever_comes_later)
 {
     for (const changing_options& options : {low_delay, no_service})

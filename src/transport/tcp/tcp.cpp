@@ -37,10 +37,10 @@ tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
 }
 
 // Within a machine nothing is under way for long. What the kernel would let come together there
-// (several MiB) only leaves the caches before it is read. It doubles these numbers for its own
-// needs.
+// (several MiB) only leaves the caches before it is read. It doubles this number for its own needs.
+// The receive buffer is left to the kernel: once its size is fixed, small segments are dropped when
+// it is full of them, although the window is open, and sent again seconds later.
 constexpr int local_send_buffer_bytes = 256 * 1024;
-constexpr int local_receive_buffer_bytes = 512 * 1024;
 
 bool is_within_machine(int fd) noexcept
 {
@@ -58,12 +58,8 @@ void tune(int fd, const options& settings)
 {
     using ip_settings::set_int;
     ip_settings::apply_per_connection(fd, settings);
-    if (is_within_machine(fd)) {
-        if (settings.send_buffer_bytes < 0)
-            set_int(fd, SOL_SOCKET, SO_SNDBUF, local_send_buffer_bytes);
-        if (settings.receive_buffer_bytes < 0)
-            set_int(fd, SOL_SOCKET, SO_RCVBUF, local_receive_buffer_bytes);
-    }
+    if (settings.send_buffer_bytes < 0 && is_within_machine(fd))
+        set_int(fd, SOL_SOCKET, SO_SNDBUF, local_send_buffer_bytes);
     // Batching is done above; what is written should leave at once.
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (settings.tcp_keepalive >= 0)
