@@ -52,6 +52,8 @@ void opening::stop() noexcept
 {
     to_ = {};
     timer_.reset();
+    if (handshake_)
+        handshake_->connection_ended();
 }
 
 void opening::lift_time_limit() noexcept
@@ -319,6 +321,8 @@ void opening::end(const ending& how)
 {
     const auto self = shared_from_this(); // who is told may let go of it
     timer_.reset();
+    if (handshake_ && how.kind != end_kind::succeeded)
+        handshake_->connection_ended(); // before anybody hears of it
     std::exchange(to_, {}).ended(how);
 }
 

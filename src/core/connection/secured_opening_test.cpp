@@ -237,9 +237,9 @@ TEST_P(SecuredOpening, that_waits_for_an_answer_asks_no_more_when_it_is_stopped)
     EXPECT_EQ(on.client.ends, 0);
     EXPECT_FALSE(on.later_->cancelled);
     on.server.opens->stop();
+    EXPECT_TRUE(on.later_->cancelled);
     on.server.opens.reset();
     on.server.stream.call_waiting(boost::asio::error::operation_aborted);
-    EXPECT_TRUE(on.later_->cancelled);
     on.client.opens->stop();
 }
 

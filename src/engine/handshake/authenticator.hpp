@@ -48,17 +48,19 @@ class admission {
 public:
     /// Null: nobody is asked, and everybody is admitted.
     explicit admission(std::shared_ptr<authenticator> asked) noexcept : asked_(std::move(asked)) {}
-    ~admission()
-    {
-        if (asked_)
-            asked_->cancel();
-    }
+    ~admission() { withdraw(); }
     admission(const admission&) = delete;
     admission& operator=(const admission&) = delete;
 
     /// Asks, once; the answer may be there at once. `mechanism` and `parts`: see credentials.
     void ask(const negotiation& about, std::string_view mechanism,
              std::span<const std::string_view> parts = {});
+    /// Nobody wants to know any more; is_waiting() stays what it is.
+    void withdraw() noexcept
+    {
+        if (asked_)
+            asked_->cancel();
+    }
     bool was_asked() const noexcept { return stage_ != stage::not_asked; }
     bool is_waiting() const noexcept { return stage_ == stage::asked; }
     bool is_granted() const noexcept

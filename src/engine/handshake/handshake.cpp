@@ -63,6 +63,12 @@ void handshake::hear_last_words(std::span<const std::byte> bytes)
         bytes = bytes.subspan(feed_command(bytes));
 }
 
+void handshake::connection_ended() noexcept
+{
+    if (mechanism_)
+        mechanism_->connection_ended();
+}
+
 void handshake::consume_output(std::size_t bytes) noexcept
 {
     const auto sent = std::min(bytes, output_.size());

@@ -73,6 +73,10 @@ public:
     /// has failed() afterwards if they say why.
     void hear_last_words(std::span<const std::byte> bytes);
 
+    /// The connection has ended: nobody is asked about the peer any more. The object can still be
+    /// looked at.
+    void connection_ended() noexcept;
+
     /// Bytes to send, in order.
     std::span<const std::byte> output() const noexcept override { return output_; }
 

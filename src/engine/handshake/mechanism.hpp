@@ -60,6 +60,8 @@ public:
     /// `resumed` is called in the I/O thread when the status is not `waiting` any more: there may
     /// be a next command, an error() or nothing more to do. Not once the object is destroyed.
     virtual void on_resumed(std::function<void()> resumed) { static_cast<void>(resumed); }
+    /// The connection has ended. What the mechanism is waiting for is of no interest any more.
+    virtual void connection_ended() noexcept {}
     /// Why this side gives up although the peer has made no error (it is not admitted, or there are
     /// no random bytes); `none` if it has not. next_command() may still give the ERROR command.
     virtual handshake_error error() const noexcept { return handshake_error::none; }

@@ -24,6 +24,7 @@ public:
     {
         admission_.on_answered(std::move(resumed));
     }
+    void connection_ended() noexcept final { admission_.withdraw(); }
     handshake_error error() const noexcept override { return admission_.refusal(); }
 
 protected:
