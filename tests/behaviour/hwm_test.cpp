@@ -458,8 +458,14 @@ class ZlinkOnlyHwmOnTheWire : public transport_test {};
 TEST_P(ZlinkOnlyHwmOnTheWire, follows_that_of_the_receiver)
 {
     constexpr int raised = 60;
-    auto [receiver, sender, address] = connect_pair(
-        context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, with_hwm(ZMQ_RCVHWM, 5), with_hwm(ZMQ_SNDHWM, 5));
+    const auto limited = [](int option) {
+        return [option](test_socket& socket) {
+            socket.set(option, 5);
+            socket.set(ZMQ_RCVBUF, 500'000); // one large message or two lie in the kernel
+        };
+    };
+    auto [receiver, sender, address] = connect_pair(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH,
+                                                    limited(ZMQ_RCVHWM), limited(ZMQ_SNDHWM));
     const std::string large(300'000, 'x');
     const int low = send_until_stuck(sender, large, 300ms);
     EXPECT_GT(raised / 2, low);
