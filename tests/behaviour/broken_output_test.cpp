@@ -20,6 +20,7 @@ protected:
     void leave_unread(test_socket& socket, const std::string& peer_type, bool abruptly)
     {
         socket.set(ZMQ_RCVHWM, 1);
+        socket.set(ZMQ_RCVBUF, 500'000); // all of it lies in the kernel at this side
         raw_peer peer(socket.bind_and_resolve(fresh_bind_address(GetParam())));
         zmtp::shake_hands(peer, peer_type);
         std::string all;
