@@ -96,6 +96,20 @@ TEST_F(HeartbeatOnTheWire, is_for_peers_of_zmtp_3_0_too)
     EXPECT_EQ(zmtp::ping(), zmtp::recv_frame(at.peer));
 }
 
+TEST_F(HeartbeatOnTheWire, begins_before_the_first_message)
+{
+    constexpr int an_hour_ms = 3'600'000;
+    raw_link at(context_, ZMQ_PUSH, [](test_socket& socket) {
+        every(an_hour_ms)(socket);
+        socket.set(ZMQ_HEARTBEAT_TTL, 700);
+    });
+    std::thread sending([&] { at.socket.send("message"); }); // as soon as there is a peer
+    zmtp::shake_hands(at.peer, "PULL");
+    EXPECT_EQ(zmtp::ping(7), zmtp::recv_frame(at.peer));
+    EXPECT_EQ(zmtp::frame("message"), zmtp::recv_frame(at.peer));
+    sending.join();
+}
+
 TEST_F(HeartbeatOnTheWire, is_answered_by_anything)
 {
     raw_link at(context_, ZMQ_PULL, every(50));
@@ -393,6 +407,39 @@ TEST_P(ZlinkOnlySlowReceiver, is_not_taken_for_dead_by_who_waits_for_it_to_close
     test_socket nobody(context_, ZMQ_PULL);
     EXPECT_FALSE(nobody.readable(longer_than_timeout));
     expect_all();
+}
+
+// From its first message on it has more to read than it takes. Later PINGs lie behind more tiny
+// messages than are read in any time-out.
+TEST_P(ZlinkOnlySlowReceiver, is_not_taken_for_dead_that_never_catches_up)
+{
+    sink_.set(ZMQ_RCVHWM, 1);
+    sink_.set(ZMQ_RCVBUF, 4096);
+    source_.set(ZMQ_HEARTBEAT_IVL, interval_ms);
+    source_.set(ZMQ_HEARTBEAT_TIMEOUT, long_timeout_ms);
+    source_.set(ZMQ_SNDTIMEO, 100);
+    listening_post post(context_, source_, ZMQ_EVENT_DISCONNECTED);
+    std::atomic<bool> stop{false};
+    const std::string address = fresh_bind_address(GetParam());
+    int sent = 0;
+    std::thread flooding([&] {
+        source_.connect(sink_.bind_and_resolve(address));
+        while (!stop)
+            sent += source_.try_send("") ? 1 : 0;
+    });
+    EXPECT_FALSE(post.socket().readable(longer_than_timeout));
+    int received = 0;
+    bool lost = false;
+    for (; received < 500 && !lost; ++received) { // with pauses, all shorter than the time-out
+        EXPECT_EQ("", sink_.recv());
+        lost = post.socket().readable(1ms);
+    }
+    stop = true;
+    flooding.join();
+    ASSERT_FALSE(lost);
+    for (; received < sent; ++received)
+        ASSERT_EQ("", sink_.recv());
+    EXPECT_FALSE(post.socket().readable(0ms));
 }
 
 ZLINK_WIRE_TRANSPORTS(ZlinkOnlySlowReceiver);

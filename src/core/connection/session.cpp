@@ -355,7 +355,7 @@ void session::begin_traffic(const opening::ending& how)
     if (notifies_connect(*options_))
         in_.incoming().tell({}); // not before it can know whom it comes from
     heartbeat_.begin();
-    if (options_->heartbeat.interval_ms != 0 && (remote.major >= 3 || how.codec))
+    if (sends_pings(how))
         heartbeat_.start(options_->heartbeat, shared_from_this());
     drain();
     if (!stream_)
@@ -370,6 +370,12 @@ void session::begin_traffic(const opening::ending& how)
         in_.incoming().subscribe_to_all();
     if (feed(how.rest) && has_traffic()) // more may be there already, but rarely is
         wait(transport::direction::read);
+}
+
+// Older protocols have no commands.
+bool session::sends_pings(const opening::ending& how) const noexcept
+{
+    return options_->heartbeat.interval_ms != 0 && (how.remote.major >= 3 || how.codec);
 }
 
 engine::wire session::make_wire(const opening::ending& how) const
@@ -397,6 +403,10 @@ void session::attach_writer(const opening::ending& how, engine::wire wire, std::
         wire.filter = relay_.get();
         wire.batches = false;
     }
+    // Ahead of all messages: a receiver whose queue they fill must have seen that it is asked, to
+    // tell that it lives. That the first PING is answered proves nothing, so nobody waits for it.
+    if (sends_pings(how))
+        engine::append_traffic_command(first, ping());
     out_->attach(*stream_, how.unsent, std::move(wire), first, packet_bytes);
     if (!subscribes)
         announce();
@@ -777,20 +787,24 @@ void session::beat(engine::heartbeat::action what)
     }
 }
 
+engine::traffic_command session::ping() const noexcept
+{
+    return {engine::traffic_command_kind::ping,
+            {},
+            static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)};
+}
+
 void session::send_ping()
 {
     const bool is_first = !heartbeat_.awaits_answer();
     heartbeat_.ping_sent();
-    const engine::traffic_command ping{engine::traffic_command_kind::ping,
-                                       {},
-                                       static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)};
     const bool sends = !out_->control_waits(); // else a PING for each interval would only pile up
     if (sends)
-        handle(out_->send_command(ping));
+        handle(out_->send_command(ping()));
     if (is_first) {
         if (!progress_)
             progress_ = std::make_unique<engine::sending_progress>();
-        progress_->ping_sent(out_->progress(), sends ? out_->bytes_on_wire(ping) : 0);
+        progress_->ping_sent(out_->progress(), sends ? out_->bytes_on_wire(ping()) : 0);
     }
 }
 

@@ -169,6 +169,7 @@ private:
     /// Is there no connection to the peer yet, but one that may lead there?
     bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
     void begin_traffic(const opening::ending& how);
+    bool sends_pings(const opening::ending& how) const noexcept;
     /// Does the peer speak no ZMTP?
     bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
     /// Bytes without frames: those of the transport hold a chunk each.
@@ -179,6 +180,7 @@ private:
                        const std::function<void()>& announce);
 
     void beat(engine::heartbeat::action what);
+    engine::traffic_command ping() const noexcept;
     void send_ping();
     void send_pong(std::span<const std::byte> context);
 
