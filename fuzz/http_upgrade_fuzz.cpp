@@ -47,7 +47,7 @@ outcome play(bool is_client, std::string text, std::size_t piece)
 {
     std::unique_ptr<http_upgrade> upgrade;
     if (is_client)
-        upgrade = std::make_unique<http_upgrade_client>("host:1", "/path");
+        upgrade = std::make_unique<http_upgrade_client>(request_fields{"host:1", "/path"});
     else
         upgrade = std::make_unique<http_upgrade_server>();
     upgrade->offer({"ZWS2.0/NULL", "ZWS2.0"});

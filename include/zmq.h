@@ -626,6 +626,18 @@ ZMQ_EXPORT int zmq_close(void* socket);
 #define ZMQ_TLS_1_2 0x0303
 #define ZMQ_TLS_1_3 0x0304
 
+/*
+ * Origins: options of zlink for the transports ws and wss, which endpoints bound or connected to
+ * later have. An origin is what a browser tells of the page that opens a WebSocket, as in
+ * "https://example.org:8443". Both are char strings; an empty one takes a setting back.
+ */
+/*
+ * Who binds answers a request with 403 whose Origin is missing or is none of these, which have
+ * spaces or commas between and may be "null"; without any, every request is admitted.
+ */
+#define ZMQ_WS_ALLOWED_ORIGINS 0x3033
+#define ZMQ_WS_ORIGIN 0x3034 /* who connects sends this Origin; without it, none */
+
 /* Deprecated options. */
 #define ZMQ_IPV4ONLY 31
 #define ZMQ_TCP_ACCEPT_FILTER 38

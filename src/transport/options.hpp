@@ -39,6 +39,9 @@ struct options {
     std::vector<uid_t> accepted_uids;
     std::vector<gid_t> accepted_gids;
     shared_tls_settings tls;
+    /// Origins whose pages may open a WebSocket, see websocket/origin.hpp; empty = all.
+    std::string allowed_origins;
+    std::string origin; ///< that a request to open a WebSocket names; empty = none
     int multicast_hops = 1;
     bool ipv6 = false;
     bool multicast_loop = true;

@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Listeners of one context that share an address and a port, where connections name the path that
@@ -21,12 +22,17 @@
 /// first one's; who accepts a connection that is for another listener passes it on.
 namespace zlink::transport {
 
-/// Where a listener finds the connections that others have accepted for it.
+/// Where a listener finds the connections that others have accepted for it, and what it asks of
+/// them beyond what all listeners of its port have in common.
 ///
 /// Thread safety: any thread; on_arrival() and close() are the listener's.
 class passed_inbox : public std::enable_shared_from_this<passed_inbox> {
 public:
-    explicit passed_inbox(boost::asio::io_context& io) noexcept : io_(io) {}
+    passed_inbox(boost::asio::io_context& io, std::shared_ptr<const options> settings) noexcept
+        : io_(io), settings_(std::move(settings))
+    {}
+
+    const options& settings() const noexcept { return *settings_; }
 
     /// What comes after close() is dropped. Throws std::bad_alloc.
     void put(acceptor::result connection);
@@ -38,6 +44,7 @@ public:
 
 private:
     boost::asio::io_context& io_;
+    const std::shared_ptr<const options> settings_;
     mutable std::mutex mutex_;
     std::list<acceptor::result> waiting_; ///< to make an empty one needs no memory
     std::function<void()> arrived_;

@@ -17,6 +17,8 @@
 namespace zlink::test {
 namespace {
 
+using namespace std::string_literals;
+
 constexpr int first_id = -1;
 constexpr int last_id = 130;
 constexpr int first_type = ZMQ_PAIR;
@@ -589,6 +591,36 @@ TEST_F(OptionTexts, of_the_accept_filter_are_networks)
     EXPECT_EQ(0, set(ZMQ_TCP_ACCEPT_FILTER, "127.0.0.1", sizeof "127.0.0.1"));
     EXPECT_TRUE(fails_with(EINVAL, set(ZMQ_TCP_ACCEPT_FILTER, std::string(256, '1'))));
     EXPECT_EQ(0, set(ZMQ_TCP_ACCEPT_FILTER, nullptr, 0));
+}
+
+TEST_F(ZlinkOnlyOptionTexts, of_origins_are_origins)
+{
+    for (const int id : {ZMQ_WS_ALLOWED_ORIGINS, ZMQ_WS_ORIGIN}) {
+        SCOPED_TRACE(id);
+        EXPECT_EQ("", socket_.get_text(id));
+        for (const char* good : {"https://example.org", "HTTP://[::1]:8080", "null"}) {
+            EXPECT_EQ(0, set(id, good));
+            EXPECT_EQ(good, socket_.get_text(id));
+        }
+        for (const std::string& bad :
+             {"*"s, "example.org"s, "https://example.org/"s, "https://*.example.org"s,
+              "https://example.org:0"s, " "s, ","s, "https://example.org\0"s,
+              "https://" + std::string(2000, 'x')}) {
+            EXPECT_TRUE(fails_with(EINVAL, set(id, bad))) << bad;
+            EXPECT_EQ("null", socket_.get_text(id)) << bad;
+        }
+        EXPECT_TRUE(fails_with(EINVAL, set(id, "1234", 4)));
+        EXPECT_EQ(0, set(id, ""));
+        EXPECT_EQ("", socket_.get_text(id));
+        EXPECT_EQ(0, set(id, "null"));
+        EXPECT_EQ(0, set(id, nullptr, 0));
+        EXPECT_EQ("", socket_.get_text(id));
+    }
+    for (const char* list : {"https://a,https://b", " https://a  null\t", "https://a,"}) {
+        EXPECT_EQ(0, set(ZMQ_WS_ALLOWED_ORIGINS, list));
+        EXPECT_EQ(list, socket_.get_text(ZMQ_WS_ALLOWED_ORIGINS));
+        EXPECT_TRUE(fails_with(EINVAL, set(ZMQ_WS_ORIGIN, list)));
+    }
 }
 
 TEST_F(OptionTexts, of_the_ipc_filters_are_ids)

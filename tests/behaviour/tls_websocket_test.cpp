@@ -119,6 +119,23 @@ TEST_F(ZlinkOnlyWss, refuses_servers_that_are_not_trusted)
               there.expect(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL).values.at(0));
 }
 
+TEST_F(ZlinkOnlyWss, admits_the_origins_that_are_allowed)
+{
+    test_socket pull = server(ZMQ_PULL);
+    pull.set(ZMQ_WS_ALLOWED_ORIGINS, "https://page.example");
+    const std::string address = pull.bind_and_resolve("wss://127.0.0.1:*");
+    test_socket stranger = client(ZMQ_PUSH);
+    listening_post there(context_, stranger, ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL);
+    stranger.connect(address);
+    EXPECT_EQ(std::uint64_t{ZMQ_PROTOCOL_ERROR_WS_UNSPECIFIED},
+              there.expect(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL).values.at(0));
+    test_socket push = client(ZMQ_PUSH);
+    push.set(ZMQ_WS_ORIGIN, "https://page.example:443");
+    push.connect(address);
+    push.send("from the page");
+    EXPECT_EQ("from the page", pull.recv());
+}
+
 TEST_F(ZlinkOnlyWss, is_not_ws)
 {
     test_socket bound = server(ZMQ_PULL);

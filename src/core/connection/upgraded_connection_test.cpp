@@ -145,8 +145,8 @@ private:
                 tls_context(connects ? tls_parts_side::client : tls_parts_side::server)));
 #endif
         if (of.websocket && connects)
-            all.push_back(
-                std::make_unique<transport::websocket::http_upgrade_client>("localhost", "/"));
+            all.push_back(std::make_unique<transport::websocket::http_upgrade_client>(
+                transport::websocket::request_fields{"localhost", "/"}));
         else if (of.websocket)
             all.push_back(std::make_unique<transport::websocket::http_upgrade_server>());
         for (const auto& each : all)

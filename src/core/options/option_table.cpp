@@ -2,6 +2,7 @@
 #include "core/options/option_table.hpp"
 
 #include "core/options/option_kinds.hpp"
+#include "transport/websocket/origin.hpp"
 
 #include <algorithm>
 #include <array>
@@ -159,6 +160,12 @@ constexpr std::array rows{
                text{ZLINK_AT_TLS(ciphers), SIZE_MAX, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_TLS_PINNED, with_tls,
                text{ZLINK_AT_TLS(pinned), SIZE_MAX, emptied::by_null_or_no_bytes}},
+    option_row{ZMQ_WS_ALLOWED_ORIGINS, both,
+               text{ZLINK_AT(transport.allowed_origins), SIZE_MAX, emptied::by_null_or_no_bytes,
+                    transport::websocket::is_origin_list}},
+    option_row{ZMQ_WS_ORIGIN, both,
+               text{ZLINK_AT(transport.origin), transport::websocket::most_origin_bytes,
+                    emptied::by_null_or_no_bytes, transport::websocket::is_origin}},
     // The same by libzmq's names for wss, which bindings know.
     option_row{ZMQ_WSS_CERT_PEM, write_only_with_tls,
                text{ZLINK_AT_TLS(certificate), SIZE_MAX, emptied::by_null_or_no_bytes}},

@@ -2,6 +2,7 @@
 #include "transport/websocket/http_upgrade.hpp"
 
 #include "transport/websocket/key.hpp"
+#include "transport/websocket/origin.hpp"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
@@ -13,6 +14,7 @@
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <iterator>
 
 namespace zlink::transport::websocket {
 namespace {
@@ -76,6 +78,14 @@ bool upgrades_to_websocket(const http::fields& fields)
 {
     return lists(fields, field::upgrade, "websocket") &&
            lists(fields, field::connection, "upgrade");
+}
+
+// A request that names two origins, in one field or in several, names none that can be trusted.
+bool is_from(std::string_view allowed, const http::fields& fields)
+{
+    const auto [first, last] = fields.equal_range(field::origin);
+    return first != last && std::next(first) == last &&
+           admits_origin(allowed, view(first->value()));
 }
 
 bool has_body(const http::fields& fields)
@@ -158,8 +168,8 @@ std::size_t http_upgrade::feed(std::span<const std::byte> bytes)
 
 // --- the side that has connected
 
-http_upgrade_client::http_upgrade_client(std::string host, std::string path)
-    : http_upgrade("HTTP/1.1 "), host_(std::move(host)), path_(std::move(path))
+http_upgrade_client::http_upgrade_client(request_fields fields)
+    : http_upgrade("HTTP/1.1 "), fields_(std::move(fields))
 {}
 
 void http_upgrade_client::start()
@@ -170,10 +180,12 @@ void http_upgrade_client::start()
     std::string names;
     for (const auto& name : offers())
         names += (names.empty() ? "" : ",") + name;
-    http::request<http::empty_body> request(http::verb::get, path_, http_1_1);
-    request.set(field::host, host_);
+    http::request<http::empty_body> request(http::verb::get, fields_.path, http_1_1);
+    request.set(field::host, fields_.host);
     request.set(field::upgrade, "websocket");
     request.set(field::connection, "Upgrade");
+    if (!fields_.origin.empty())
+        request.set(field::origin, fields_.origin);
     request.set(field::sec_websocket_key, key_);
     if (!names.empty())
         request.set(field::sec_websocket_protocol, names);
@@ -288,6 +300,9 @@ void http_upgrade_server::take_head(std::string_view head)
         if (to_ != own_)
             return succeed({}); // the answer is the other one's
     }
+    if (own_ && !own_->settings().allowed_origins.empty() &&
+        !is_from(own_->settings().allowed_origins, request))
+        return refuse(http::status::forbidden, "The Origin is none that is served here.");
     const auto asked = items_of(request, field::sec_websocket_protocol);
     const auto chosen = std::ranges::find_if(asked, [this](std::string_view name) {
         return std::ranges::find(offers(), name) != offers().end();

@@ -70,28 +70,33 @@ private:
     int error_ = 0;
 };
 
+/// What a request to open a WebSocket says of itself.
+struct request_fields {
+    std::string host; ///< see host_field()
+    std::string path;
+    std::string origin{}; ///< empty: it names none
+};
+
 /// The side that has connected: asks for a path and checks the answer.
 ///
 /// error(): EPROTO if the peer refuses or does not speak the protocol; EAGAIN if it says that it
 /// cannot serve now (status 404, 429, 5xx); EIO if the system gives no random bytes.
 class http_upgrade_client final : public http_upgrade {
 public:
-    /// `host`: the field Host of the request, see host_field().
-    http_upgrade_client(std::string host, std::string path);
+    explicit http_upgrade_client(request_fields fields);
     void start() override;
 
 private:
     void take_head(std::string_view head) override;
     void refuse_head(fault) override { fail(EPROTO); }
 
-    const std::string host_;
-    const std::string path_;
+    const request_fields fields_;
     std::string key_;
 };
 
 /// The side that was connected to. A request that will not do gets an answer of HTTP that says why:
-/// 400, 404 (nobody listens at the path), 405 (not GET), 426 (no WebSocket, or another version of
-/// it), 431 (head too large), 505 (not HTTP/1.1).
+/// 400, 403 (the listener does not admit the origin), 404 (nobody listens at the path), 405 (not
+/// GET), 426 (no WebSocket, or another version of it), 431 (head too large), 505 (not HTTP/1.1).
 ///
 /// error(): EPROTO.
 class http_upgrade_server final : public http_upgrade {

@@ -3,6 +3,7 @@
 
 #include "transport/websocket/key.hpp"
 
+#include <boost/asio/io_context.hpp>
 #include <cerrno>
 #include <gtest/gtest.h>
 #include <memory>
@@ -71,7 +72,7 @@ struct asking_client {
                accept_value(key) + "\r\nSec-WebSocket-Protocol: " + protocol + "\r\n\r\n";
     }
 
-    http_upgrade_client client{"example.com:8080", "/a/b?c"};
+    http_upgrade_client client{{"example.com:8080", "/a/b?c"}};
     std::string request;
     std::string key;
 };
@@ -366,8 +367,8 @@ TEST(HttpUpgradeServer, knows_whom_a_request_is_for)
 {
     boost::asio::io_context io;
     const auto port = std::make_shared<shared_port>(std::make_shared<options>(), nullptr);
-    const auto mine = std::make_shared<passed_inbox>(io);
-    const auto yours = std::make_shared<passed_inbox>(io);
+    const auto mine = std::make_shared<passed_inbox>(io, std::make_shared<options>());
+    const auto yours = std::make_shared<passed_inbox>(io, std::make_shared<options>());
     const auto ask = [&](const std::string& target) {
         auto server = std::make_unique<http_upgrade_server>(port, mine);
         server->offer({"ZWS2.0"});
@@ -403,9 +404,90 @@ TEST(HttpUpgradeServer, knows_whom_a_request_is_for)
     EXPECT_TRUE(take_output(next).starts_with("HTTP/1.1 101 "));
 }
 
+std::shared_ptr<const options> admitting(std::string origins)
+{
+    options settings;
+    settings.allowed_origins = std::move(origins);
+    return std::make_shared<options>(settings);
+}
+
+TEST(HttpUpgradeServer, admits_the_origins_that_it_lists)
+{
+    boost::asio::io_context io;
+    const std::string good = "Origin: https://page.example\r\n";
+    const std::tuple<std::string, std::string, const char*> rows[] = {
+        {"https://page.example", good, "101"},
+        {"https://page.example", "origin:HTTPS://PAGE.example:443  \r\n", "101"},
+        {"http://other.example, https://page.example", good, "101"},
+        {"", good, "101"},
+        {"", "", "101"},
+        {"null", "Origin: null\r\n", "101"},
+        {"https://page.example", "Origin: null\r\n", "403"},
+        {"https://page.example", "", "403"},
+        {"null", "", "403"},
+        {"null", "Origin:\r\n", "403"},
+        {"https://page.example", "Origin: http://page.example\r\n", "403"},
+        {"https://page.example", "Origin: https://page.example:8443\r\n", "403"},
+        {"https://page.example", "Origin: https://page.example.evil.example\r\n", "403"},
+        {"https://page.example", "Origin: https://page.example/\r\n", "403"},
+        {"https://page.example", "Origin: https://page.example https://evil.example\r\n", "403"},
+        {"https://page.example", good + good, "403"},
+        {"https://page.example", good + "Origin: https://evil.example\r\n", "403"},
+        {"https://page.example", "Origin: https://evil.example\r\n" + good, "403"},
+        {"https://page.example", "Referer: https://page.example\r\n", "403"},
+    };
+    for (const auto& [allowed, fields, status] : rows) {
+        http_upgrade_server to(nullptr, std::make_shared<passed_inbox>(io, admitting(allowed)));
+        to.offer(null_offers);
+        feed(to, replaced(good_request, "Host: h\r\n", "Host: h\r\n" + fields));
+        const bool admitted = status == "101"s;
+        EXPECT_EQ(admitted ? state::done : state::failed, to.current_state()) << fields;
+        EXPECT_EQ(!admitted, to.was_violated()) << fields;
+        EXPECT_EQ("HTTP/1.1 "s + status, take_output(to).substr(0, 12)) << fields;
+    }
+}
+
+TEST(HttpUpgradeServer, leaves_the_origin_to_whom_a_request_is_for)
+{
+    boost::asio::io_context io;
+    const auto port = std::make_shared<shared_port>(std::make_shared<options>(), nullptr);
+    const auto open = std::make_shared<passed_inbox>(io, admitting(""));
+    const auto choosy = std::make_shared<passed_inbox>(io, admitting("https://page.example"));
+    port->add("/open", open, -1);
+    port->add("/choosy", choosy, -1);
+    const auto answer = [&](const auto& first, const auto& second, const char* path) {
+        http_upgrade_server to(port, first);
+        to.offer(null_offers);
+        feed(to, replaced(good_request, "/path", path));
+        EXPECT_TRUE(to.is_for_another());
+        to.pass_on(nullptr, io, {});
+        const auto passed = second->take();
+        auto& next = static_cast<http_upgrade&>(*passed->passed->through[0]);
+        next.offer(null_offers);
+        next.feed(passed->passed->begun);
+        return take_output(next).substr(0, 12);
+    };
+    EXPECT_EQ("HTTP/1.1 101", answer(choosy, open, "/open"));
+    EXPECT_EQ("HTTP/1.1 403", answer(open, choosy, "/choosy"));
+}
+
+TEST(HttpUpgrade, names_the_origin_that_it_is_told)
+{
+    boost::asio::io_context io;
+    http_upgrade_client client({"localhost", "/", "https://page.example"});
+    client.start();
+    const std::string request = take_output(client);
+    EXPECT_EQ("https://page.example", line_of(request, "Origin"));
+    EXPECT_EQ("none", line_of(asking_client().request, "Origin"));
+    http_upgrade_server server(
+        nullptr, std::make_shared<passed_inbox>(io, admitting("https://page.example")));
+    feed(server, request);
+    EXPECT_EQ(state::done, server.current_state());
+}
+
 TEST(HttpUpgrade, needs_no_protocol)
 {
-    http_upgrade_client client("localhost", "/");
+    http_upgrade_client client({"localhost", "/"});
     client.start();
     const std::string request = take_output(client);
     EXPECT_EQ("none", line_of(request, "Sec-WebSocket-Protocol"));

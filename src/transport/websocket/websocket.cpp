@@ -122,7 +122,7 @@ public:
             if (ports)
                 ports->add(bound->endpoint(), port_);
         }
-        inbox_ = std::make_shared<passed_inbox>(io);
+        inbox_ = std::make_shared<passed_inbox>(io, where_.settings);
         port_->add(path_, inbox_, bound->descriptor());
         return std::make_unique<ws_acceptor>(std::move(bound), port_, inbox_, path_);
     }
@@ -140,12 +140,21 @@ public:
 private:
     static error_code in_use() { return {EADDRINUSE, boost::system::system_category()}; }
 
+    // Up to the path, connections are treated alike, whomever they are for.
+    static bool share_all_but_origins(const options& one, const options& other)
+    {
+        options same = one;
+        same.allowed_origins = other.allowed_origins;
+        same.origin = other.origin;
+        return same == other;
+    }
+
     // Listens where another endpoint does. What that one admits is admitted to this one, so that
     // both have to ask for the same. Null: it cannot be shared, and the error stays.
     std::unique_ptr<acceptor> share(shared_ports& ports, asio::io_context& io, error_code& error)
     {
         const auto port = ports.find(where_.endpoint);
-        if (!port || port->has(path_) || port->settings() != *where_.settings)
+        if (!port || port->has(path_) || !share_all_but_origins(port->settings(), *where_.settings))
             return nullptr;
         options settings = *where_.settings;
         settings.listening_fd = port->duplicate_descriptor();
@@ -173,8 +182,8 @@ private:
 
 class ws_connect final : public connect_endpoint {
 public:
-    ws_connect(std::shared_ptr<connect_endpoint> below, std::string host, std::string path)
-        : below_(std::move(below)), host_(std::move(host)), path_(std::move(path))
+    ws_connect(std::shared_ptr<connect_endpoint> below, websocket::request_fields fields)
+        : below_(std::move(below)), fields_(std::move(fields))
     {}
 
     std::shared_ptr<connect_attempt> connect(asio::io_context& io, connect_handler handler) override
@@ -184,15 +193,14 @@ public:
     upgrades make_upgrades() override
     {
         upgrades through = below_->make_upgrades();
-        through.push_back(std::make_unique<websocket::http_upgrade_client>(host_, path_));
+        through.push_back(std::make_unique<websocket::http_upgrade_client>(fields_));
         return through;
     }
     std::string first_hop() const override { return below_->first_hop(); }
 
 private:
     const std::shared_ptr<connect_endpoint> below_;
-    const std::string host_;
-    const std::string path_;
+    const websocket::request_fields fields_;
 };
 
 std::string canonical_below(std::string_view tcp_address, const options& settings)
@@ -208,11 +216,11 @@ parse_connect(std::string_view text, std::shared_ptr<const options> settings, er
         error = invalid();
         return nullptr;
     }
-    auto below = tcp_parts::parse_connect(address->tcp, std::move(settings), ws_kind(), error);
+    auto below = tcp_parts::parse_connect(address->tcp, settings, ws_kind(), error);
     if (error)
         return nullptr;
-    return websocket::over(std::move(below), websocket::host_field(address->tcp, default_port),
-                           std::move(address->path));
+    return websocket::over(std::move(below), {websocket::host_field(address->tcp, default_port),
+                                              std::move(address->path), settings->origin});
 }
 
 std::shared_ptr<bind_endpoint>
@@ -243,9 +251,9 @@ std::string canonical(std::string_view text, const options& settings)
 } // namespace
 
 std::shared_ptr<connect_endpoint> websocket::over(std::shared_ptr<connect_endpoint> below,
-                                                  std::string host, std::string path)
+                                                  request_fields fields)
 {
-    return std::make_shared<ws_connect>(std::move(below), std::move(host), std::move(path));
+    return std::make_shared<ws_connect>(std::move(below), std::move(fields));
 }
 
 std::shared_ptr<bind_endpoint> websocket::over(std::shared_ptr<bind_endpoint> below,

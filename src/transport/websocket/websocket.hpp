@@ -3,6 +3,7 @@
 
 #include "transport/scheme.hpp"
 #include "transport/socket_stream.hpp"
+#include "transport/websocket/http_upgrade.hpp"
 
 #include <memory>
 #include <string>
@@ -17,9 +18,9 @@ extern const scheme ws;
 /// What transports are made of that have WebSockets over something else.
 namespace websocket {
 
-/// The same endpoints, with the opening of a WebSocket as the last upgrade. `host`: as HTTP has it.
-std::shared_ptr<connect_endpoint> over(std::shared_ptr<connect_endpoint> below, std::string host,
-                                       std::string path);
+/// The same endpoints, with the opening of a WebSocket as the last upgrade.
+std::shared_ptr<connect_endpoint> over(std::shared_ptr<connect_endpoint> below,
+                                       request_fields fields);
 /// Where it listens, below the path.
 struct listening_place {
     std::string endpoint; ///< as it can be shared by several paths; empty = it cannot

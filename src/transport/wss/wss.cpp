@@ -40,8 +40,8 @@ parse_connect(std::string_view text, std::shared_ptr<const options> settings, er
     if (error)
         return nullptr;
     return websocket::over(tls_parts::over(std::move(below), std::move(contexts)),
-                           websocket::host_field(address->tcp, default_port),
-                           std::move(address->path));
+                           {websocket::host_field(address->tcp, default_port),
+                            std::move(address->path), settings->origin});
 }
 
 std::shared_ptr<bind_endpoint>
