@@ -531,7 +531,9 @@ bool session::write_committed() noexcept
 {
     bool goes_on = false;
     current_writer().write_committed([&](writer::outcome outcome) {
-        goes_on = outcome.state == writer::status::written;
+        goes_on = outcome.state == writer::status::written && outcome.messages != 1;
+        if (outcome.messages != 0)
+            write_policy_.batch_was_written(outcome.messages);
         leave_rest(outcome);
     });
     return goes_on;
