@@ -2,13 +2,16 @@
 #include "core/connection/reader.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 
 namespace zlink::core {
 namespace {
 
-// Fairness limit: reads in one call.
+// Fairness limits of one call: reads, and the time after the first of them. Bytes do not tell the
+// time: they may be one body, or thousands of messages that each have to be decrypted.
 constexpr int reads_per_call = 16;
+constexpr std::chrono::microseconds longest_call{200};
 // Limit for draining a connection whose write side has failed. It is larger than any receive buffer
 // of the kernel: only a peer that ignores the reset reaches it.
 constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
@@ -75,6 +78,7 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
         return result;
     engine::decoder& decoder = incoming_.decoder();
     heartbeat_timer& heartbeat = pulse.heartbeat;
+    std::chrono::steady_clock::time_point end;
     for (int reads = 0; reads < reads_per_call; ++reads) {
         if (!decoder.has_room()) {
             heartbeat.pause(pulse.owner());
@@ -107,6 +111,11 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
             heartbeat.caught_up();
             return status::dry;
         }
+        const auto now = std::chrono::steady_clock::now();
+        if (reads == 0)
+            end = now + longest_call;
+        else if (now >= end)
+            break;
     }
     return status::limit_reached;
 }

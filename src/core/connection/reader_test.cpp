@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <gtest/gtest.h>
 #include <optional>
 #include <random>
@@ -23,6 +24,7 @@
 namespace zlink::core {
 namespace {
 
+using namespace std::chrono_literals;
 using engine::zmtp3::flag_command;
 using engine::zmtp3::flag_more;
 using status = reader::status;
@@ -128,6 +130,9 @@ protected:
 
     void on_command(std::span<const std::byte> body) override
     {
+        for (const auto end = std::chrono::steady_clock::now() + command_takes_;
+             std::chrono::steady_clock::now() < end;) {
+        }
         if (!reader_->lease().keep_for_later(body))
             commands_.emplace_back(reinterpret_cast<const char*>(body.data()), body.size());
     }
@@ -190,6 +195,7 @@ protected:
     memory_stream stream_;
     std::optional<reader> reader_;
     texts commands_;
+    std::chrono::microseconds command_takes_{0};
 };
 
 class ReaderOnWire : public Reader, public ::testing::WithParamInterface<wire_kind> {
@@ -350,6 +356,22 @@ TEST_F(Reader, lets_other_connections_in_after_a_turn)
     EXPECT_EQ(received().size(), static_cast<std::size_t>(reads_per_call));
     EXPECT_EQ(read(), status::dry) << "the last read leaves nothing";
     EXPECT_EQ(received().size(), static_cast<std::size_t>(reads_per_call));
+}
+
+TEST_F(Reader, lets_other_connections_in_when_what_it_reads_takes_long)
+{
+    begin();
+    stream_.tells_of_more = true;
+    for (int i = 0; i < reads_per_call; ++i)
+        stream_.pieces.push_back(sender(wire_kind::zmtp3).ping());
+    command_takes_ = 1ms;
+    EXPECT_EQ(read(), status::limit_reached);
+    EXPECT_EQ(stream_.operations, 2);
+    EXPECT_EQ(read(), status::limit_reached);
+    EXPECT_EQ(stream_.operations, 4);
+    command_takes_ = 0us;
+    read_on();
+    EXPECT_EQ(commands_.size(), static_cast<std::size_t>(reads_per_call)) << "none is left out";
 }
 
 TEST_F(Reader, is_lost_at_the_end_of_the_stream_after_what_has_come)
