@@ -55,7 +55,7 @@ private:
             send_word(hub, to.id, ZMQ_SNDMORE);
         // A SERVER does not wait.
         if (!send_message(hub, stage_.cell().body, key, is_server_ ? ZMQ_DONTWAIT : 0,
-                          to.routing_id))
+                          {.routing_id = to.routing_id}))
             return false;
         ++to.next;
         --to.left;

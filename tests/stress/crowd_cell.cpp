@@ -93,6 +93,10 @@ const char* name_of(bodies what)
         return "mixed";
     case bodies::multipart:
         return "multipart";
+    case bodies::any:
+        return "any";
+    case bodies::any_parts:
+        return "any-parts";
     }
     return "?";
 }

@@ -32,6 +32,8 @@ enum class bodies {
     middle,    ///< 1 KiB
     mixed,     ///< up to 100 kB
     multipart, ///< one to four parts of up to 100 kB
+    any,       ///< a part of any size up to 100 kB, small ones more often
+    any_parts, ///< one to four of these
 };
 
 /// How the sockets of the peers are spread over threads.

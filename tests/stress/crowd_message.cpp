@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "crowd_message.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -25,7 +26,17 @@ std::uint64_t packed(message_key key, unsigned part)
 
 unsigned part_count(bodies body, message_key key)
 {
-    return body == bodies::multipart ? 1 + unsigned(mix(packed(key, 0) + 7) % 4) : 1;
+    return body == bodies::multipart || body == bodies::any_parts
+               ? 1 + unsigned(mix(packed(key, 0) + 7) % 4)
+               : 1;
+}
+
+std::size_t any_size_bytes(std::uint64_t number)
+{
+    const std::uint64_t any = mix(number + 1);
+    const std::uint64_t below = std::uint64_t{1} << std::min(any % 17, any / 17 % 17);
+    return std::min<std::size_t>(payload_header_bytes + any / 289 % (2 * below),
+                                 largest_part_bytes);
 }
 
 // Sizes around those at which the ways of a message part.
@@ -42,6 +53,9 @@ std::size_t part_size_bytes(bodies body, std::uint64_t number)
     case bodies::mixed:
     case bodies::multipart:
         break;
+    case bodies::any:
+    case bodies::any_parts:
+        return any_size_bytes(number);
     }
     // The large ones are rare, or there were little else.
     const std::uint64_t any = mix(number + 1);
@@ -58,15 +72,17 @@ bool gave_up(int result, const char* call)
 }
 
 bool send_bytes(void* socket, const std::vector<unsigned char>& bytes, int flags,
-                std::uint32_t routing_id, bool as_message)
+                const message_receiver& to, bool as_message)
 {
-    if (routing_id == 0 && !as_message)
+    if (to.routing_id == 0 && to.group == nullptr && !as_message)
         return !gave_up(zmq_send(socket, bytes.data(), bytes.size(), flags), "zmq_send");
     zmq_msg_t message;
     zmq_msg_init_size(&message, bytes.size());
     std::memcpy(zmq_msg_data(&message), bytes.data(), bytes.size());
-    if (routing_id != 0)
-        zmq_msg_set_routing_id(&message, routing_id);
+    if (to.routing_id != 0)
+        zmq_msg_set_routing_id(&message, to.routing_id);
+    if (to.group != nullptr)
+        zmq_msg_set_group(&message, to.group);
     const int result = zmq_msg_send(&message, socket, flags);
     if (result < 0) {
         const int code = zmq_errno();
@@ -83,7 +99,7 @@ std::string text_of(message_key key)
     return "message " + std::to_string(key.number) + " of stream " + std::to_string(key.stream);
 }
 
-bool send_message(void* socket, bodies body, message_key key, int flags, std::uint32_t routing_id)
+bool send_message(void* socket, bodies body, message_key key, int flags, message_receiver to)
 {
     thread_local std::vector<unsigned char> bytes;
     const unsigned parts = part_count(body, key);
@@ -94,7 +110,7 @@ bool send_message(void* socket, bodies body, message_key key, int flags, std::ui
         const int more = part + 1 < parts ? ZMQ_SNDMORE : 0;
         // The rest of a message has to follow.
         const int how = part == 0 ? flags | more : more;
-        while (!send_bytes(socket, bytes, how, routing_id, mix(number) % 4 == 0)) {
+        while (!send_bytes(socket, bytes, how, to, mix(number) % 4 == 0)) {
             if (part == 0 && (flags & ZMQ_DONTWAIT))
                 return false;
         }
@@ -108,32 +124,38 @@ void send_word(void* socket, const std::string& word, int flags)
     }
 }
 
-std::optional<arrived_part> receive_part(void* socket, int flags)
+std::optional<arrived_part> receive_as_message(void* socket, int flags)
 {
-    thread_local unsigned turn = 0;
-    thread_local std::vector<char> buffer(largest_part_bytes + 1);
     arrived_part part;
-    if (++turn % 2 == 0) {
-        const int size = zmq_recv(socket, buffer.data(), buffer.size(), flags);
-        if (gave_up(size, "zmq_recv"))
-            return {};
-        if (static_cast<std::size_t>(size) > buffer.size())
-            throw crowd_failure("a part of " + std::to_string(size) + " bytes has come");
-        part.bytes.assign(buffer.data(), static_cast<std::size_t>(size));
-        int more = 0;
-        std::size_t more_size = sizeof more;
-        if (zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &more_size) != 0)
-            throw call_failed("zmq_getsockopt ZMQ_RCVMORE");
-        part.more = more != 0;
-        return part;
-    }
     zmq_msg_t message;
     zmq_msg_init(&message);
     if (gave_up(zmq_msg_recv(&message, socket, flags), "zmq_msg_recv"))
         return {};
     part.bytes.assign(static_cast<const char*>(zmq_msg_data(&message)), zmq_msg_size(&message));
     part.more = zmq_msg_more(&message) != 0;
+    part.routing_id = zmq_msg_routing_id(&message);
     zmq_msg_close(&message);
+    return part;
+}
+
+std::optional<arrived_part> receive_part(void* socket, int flags)
+{
+    thread_local unsigned turn = 0;
+    if (++turn % 2 != 0)
+        return receive_as_message(socket, flags);
+    thread_local std::vector<char> buffer(largest_part_bytes + 1);
+    arrived_part part;
+    const int size = zmq_recv(socket, buffer.data(), buffer.size(), flags);
+    if (gave_up(size, "zmq_recv"))
+        return {};
+    if (static_cast<std::size_t>(size) > buffer.size())
+        throw crowd_failure("a part of " + std::to_string(size) + " bytes has come");
+    part.bytes.assign(buffer.data(), static_cast<std::size_t>(size));
+    int more = 0;
+    std::size_t more_size = sizeof more;
+    if (zmq_getsockopt(socket, ZMQ_RCVMORE, &more, &more_size) != 0)
+        throw call_failed("zmq_getsockopt ZMQ_RCVMORE");
+    part.more = more != 0;
     return part;
 }
 

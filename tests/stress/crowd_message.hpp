@@ -29,19 +29,28 @@ std::string text_of(message_key key);
 struct arrived_part {
     std::string bytes;
     bool more = false;
+    std::uint32_t routing_id = 0; ///< what `receive_as_message` finds with SERVER
 };
 
 /// Parts up to this size are words between the threads; messages of a cell are larger.
 inline constexpr std::size_t largest_word_bytes = 15;
 
+/// Whom a message is for, with the types that need to be told by the message.
+struct message_receiver {
+    std::uint32_t routing_id = 0;
+    const char* group = nullptr;
+};
+
 /// Sends all parts of a message. `flags` count for the first one: false if there is no room then.
 bool send_message(void* socket, bodies body, message_key key, int flags = 0,
-                  std::uint32_t routing_id = 0);
+                  message_receiver to = {});
 /// Sends a part that is no message.
 void send_word(void* socket, const std::string& word, int flags = 0);
 
 /// Receives one part, by one call or the other. Nothing if there is none (now, or in time).
 std::optional<arrived_part> receive_part(void* socket, int flags = 0);
+/// The same, always by zmq_msg_recv, and with the routing id.
+std::optional<arrived_part> receive_as_message(void* socket, int flags = 0);
 /// Receives a part that belongs to what has been received: it must be there.
 arrived_part receive_next_part(void* socket);
 /// Receives the rest of a message, of which `first` has arrived, and checks that it is whole.
