@@ -255,9 +255,11 @@ bool has_passed(int error) noexcept
 
 class socket_acceptor final : public acceptor {
 public:
-    socket_acceptor(generic_acceptor listener, const socket_kind& kind, options settings,
-                    std::function<void()> on_close)
+    /// `local`: where it listens. Empty if it does not.
+    socket_acceptor(generic_acceptor listener, const generic_endpoint& local,
+                    const socket_kind& kind, options settings, std::function<void()> on_close)
         : listener_(std::make_shared<generic_acceptor>(std::move(listener))),
+          local_(local),
           kind_(kind),
           settings_(std::move(settings)),
           on_close_(std::move(on_close)),
@@ -337,9 +339,7 @@ public:
 
     std::string endpoint() const override
     {
-        error_code error;
-        const auto local = listener_->local_endpoint(error);
-        return kind_.endpoint_text(local.data(), static_cast<socklen_t>(local.size()));
+        return kind_.endpoint_text(local_.data(), static_cast<socklen_t>(local_.size()));
     }
 
     int descriptor() const noexcept override { return listener_->native_handle(); }
@@ -388,6 +388,7 @@ private:
     }
 
     const std::shared_ptr<generic_acceptor> listener_; ///< a wait for it may end after this
+    const generic_endpoint local_;
     std::vector<taken> collected_;
     std::size_t given_ = 0; ///< of them
     const socket_kind& kind_;
@@ -521,7 +522,10 @@ std::unique_ptr<acceptor> listen_on(asio::io_context& io, const generic_endpoint
         listener.bind(address, error);
     if (!error)
         listener.listen(settings.backlog.value_or(most_backlog), error);
-    return std::make_unique<socket_acceptor>(std::move(listener), kind, settings,
+    generic_endpoint local;
+    if (!error)
+        local = listener.local_endpoint(error);
+    return std::make_unique<socket_acceptor>(std::move(listener), local, kind, settings,
                                              std::move(on_close));
 }
 
@@ -547,9 +551,17 @@ std::unique_ptr<acceptor> listen_on_given(asio::io_context& io, std::initializer
     generic_acceptor listener(io);
     if (!error)
         listener.assign({family, protocol}, settings.listening_fd, error);
-    if (error)
+    generic_endpoint local;
+    if (!error)
+        local = listener.local_endpoint(error);
+    if (error) {
+        // The descriptor stays the caller's.
+        error_code ignored;
+        if (listener.is_open())
+            listener.release(ignored);
         return nullptr;
-    return std::make_unique<socket_acceptor>(std::move(listener), kind, settings, nullptr);
+    }
+    return std::make_unique<socket_acceptor>(std::move(listener), local, kind, settings, nullptr);
 }
 
 std::shared_ptr<connect_attempt> connect_to(asio::io_context& io, const generic_endpoint& address,

@@ -17,6 +17,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -191,7 +192,15 @@ int epoll_create1(int flags)
 }
 int epoll_ctl(int epoll, int what, int fd, struct epoll_event* event)
 {
-    FAIL(epoll_ctl)
+    /* To change or to remove an entry takes no memory, so it cannot fail. Entries of connections and
+     * listeners are told from those that Asio has for itself. */
+    REAL(epoll_ctl);
+    struct stat kind;
+    const int is_socket = fstat(fd, &kind) == 0 && S_ISSOCK(kind.st_mode);
+    if (what == EPOLL_CTL_ADD && fails(is_socket ? "epoll_ctl" : "epoll_ctl_own")) {
+        errno = planned_error;
+        return -1;
+    }
     return real(epoll, what, fd, event);
 }
 int epoll_wait(int epoll, struct epoll_event* events, int most, int timeout_ms)

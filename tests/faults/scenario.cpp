@@ -22,8 +22,6 @@ namespace {
 using namespace zlink::test;
 
 constexpr long every_call = 1'000'000'000;
-constexpr int warm_up_runs = 3;
-constexpr int leak_runs = 6;
 constexpr int hang_ms = 25'000;
 constexpr long late_ms = conversation::linger_ms + 1500;
 
@@ -35,6 +33,8 @@ struct settings {
     long every = 0; ///< 0: only one call fails
     long most = 1'000'000;
     long after = 0;
+    int warm_up = 30;
+    int leak_runs = 8;
 };
 
 void print_line(const char* format, ...) __attribute__((format(printf, 1, 2)));
@@ -136,6 +136,24 @@ fault_outcome run_one(conversation& talk, const settings& chosen, long first, fo
     return outcome;
 }
 
+/// Whether each conversation with this failure leaves memory. What is kept for the next user comes,
+/// goes and grows a little, so the same is done as often without a failure before.
+bool leaks_memory(conversation& talk, const settings& chosen, long number, hang_watch& watch)
+{
+    footprint before;
+    footprint after;
+    const auto growth_of = [&](long first) {
+        const long begin = fault_blocks();
+        for (int run = 0; run < chosen.leak_runs; ++run) {
+            watch.begin(number);
+            run_one(talk, chosen, first, before, after);
+        }
+        return fault_blocks() - begin;
+    };
+    const long without = std::max(0L, growth_of(0));
+    return growth_of(number) >= chosen.leak_runs - 1 + without / 2;
+}
+
 } // namespace
 
 int main(int argc, char** argv)
@@ -154,6 +172,11 @@ int main(int argc, char** argv)
     app.add_option("--every", chosen.every, "Not one call fails, but each so many-th from one on");
     app.add_option("--most", chosen.most, "So many conversations, with calls evenly far apart");
     app.add_option("--after", chosen.after, "Only calls after this one");
+    app.add_option(
+        "--warm-up", chosen.warm_up,
+        "Conversations without a failure before, in which what is kept for later is made");
+    app.add_option("--leak-runs", chosen.leak_runs,
+                   "So often a conversation is repeated if it may have left memory; 0: never");
     CLI11_PARSE(app, argc, argv);
     if (fault_plan == nullptr) {
         std::fputs("the injector is not preloaded\n", stderr);
@@ -166,7 +189,7 @@ int main(int argc, char** argv)
     footprint after;
     long calls = 0;
     long most_blocks = 0;
-    for (int run = 0; run < warm_up_runs; ++run) {
+    for (int run = 0; run < chosen.warm_up; ++run) {
         watch.begin(0);
         const fault_outcome outcome = run_one(talk, chosen, 0, before, after);
         calls = fault_calls();
@@ -176,7 +199,7 @@ int main(int argc, char** argv)
             return 1;
         }
     }
-    print_line("calls %ld\n", calls);
+    print_line("calls %ld blocks %ld\n", calls, most_blocks);
     const long last = chosen.every ? std::min(calls, chosen.every) : calls;
     const long step = std::max(1L, (last + chosen.most - 1) / std::max(1L, chosen.most));
     for (long number = 1; number <= last; number += step) {
@@ -189,13 +212,10 @@ int main(int argc, char** argv)
         bool leaks = after.descriptors > before.descriptors || after.threads > before.threads;
         const int descriptors = after.descriptors - before.descriptors;
         const int threads = after.threads - before.threads;
-        // Memory that is kept for the next user comes and goes. What leaks reaches a new high each
-        // time.
-        for (int again = 0; again < leak_runs && after.blocks > most_blocks && !leaks; ++again) {
-            most_blocks = after.blocks;
+        if (after.blocks > most_blocks && chosen.leak_runs != 0 && !leaks) {
             watch.begin(number);
-            run_one(talk, chosen, number, before, after);
-            leaks = again + 1 == leak_runs && after.blocks > most_blocks;
+            leaks = leaks_memory(talk, chosen, number, watch);
+            after.blocks = fault_blocks();
         }
         most_blocks = std::max(most_blocks, after.blocks);
         if (leaks && (word == std::string("ok") || word == std::string("said") ||
