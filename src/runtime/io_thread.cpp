@@ -18,6 +18,9 @@ namespace {
 // Fairness limit: requests in one call.
 constexpr int residents_per_call = 64;
 
+// After so long there may be memory again.
+constexpr std::chrono::milliseconds pause_without_memory{10};
+
 // What the system refuses is left as it is: these are wishes.
 void pin(const thread_settings& settings)
 {
@@ -54,6 +57,7 @@ void schedule(const thread_settings& settings)
 io_thread::~io_thread()
 {
     stop();
+    end_pause();
     while (resident* const remaining = next_asked())
         remaining->keep_alive_.reset(); // may be the end of it
 }
@@ -81,13 +85,27 @@ void* io_thread::run(void* argument)
     pthread_setname_np(pthread_self(), self.name_.c_str());
     pin(self.settings_);
     schedule(self.settings_);
+    self.run_handlers();
+    return nullptr;
+}
+
+void io_thread::run_handlers()
+{
     for (;;) {
+        io_.restart(); // ask_later() may have stopped it
+        if (stopping_.load(std::memory_order_acquire))
+            return;
         try {
-            self.io_.run();
-            return nullptr;
+            if (paused_)
+                io_.run_until(pause_ends_);
+            else
+                io_.run();
         } catch (...) {
-            // Only memory exhaustion throws in a handler; the operation is lost, the loop is not.
+            // Only memory exhaustion throws in a handler. Each of them that matters sees to that by
+            // itself, as its operation is over; the loop goes on.
         }
+        if (paused_ && clock::now() >= pause_ends_)
+            end_pause();
     }
 }
 
@@ -95,6 +113,7 @@ void io_thread::stop() noexcept
 {
     if (!running_)
         return;
+    stopping_.store(true, std::memory_order_release);
     io_.stop();
     pthread_join(thread_, nullptr);
     running_ = false;
@@ -106,6 +125,31 @@ void io_thread::ask(resident& whom, unsigned number, std::shared_ptr<void> owner
     if (whom.requests_.fetch_or(std::uint32_t{1} << number, std::memory_order_acq_rel) != 0)
         return;
     whom.keep_alive_ = std::move(owner);
+    enlist(whom);
+}
+
+void io_thread::ask_later(resident& whom, unsigned number, std::shared_ptr<void> owner) noexcept
+{
+    if (whom.requests_.fetch_or(std::uint32_t{1} << number, std::memory_order_acq_rel) != 0)
+        return; // it has its turn anyway
+    whom.keep_alive_ = std::move(owner);
+    whom.next_ = paused_;
+    if (std::exchange(paused_, &whom))
+        return;
+    pause_ends_ = clock::now() + pause_without_memory;
+    io_.stop(); // so that run_handlers() waits no longer than that
+}
+
+void io_thread::end_pause() noexcept
+{
+    while (resident* const next = paused_) {
+        paused_ = next->next_;
+        enlist(*next);
+    }
+}
+
+void io_thread::enlist(resident& whom) noexcept
+{
     resident* newest = asked_.load(std::memory_order_relaxed);
     do
         whom.next_ = newest;
@@ -154,10 +198,11 @@ void io_thread::serve()
         const std::shared_ptr<void> owner = std::move(next->keep_alive_);
         std::uint32_t requests = next->requests_.exchange(0, std::memory_order_acq_rel);
         for (; requests != 0; requests &= requests - 1) {
+            const auto number = static_cast<unsigned>(std::countr_zero(requests));
             try {
-                next->do_request(static_cast<unsigned>(std::countr_zero(requests)));
+                next->do_request(number);
             } catch (...) {
-                // As in run().
+                ask_later(*next, number, owner);
             }
         }
     }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -26,7 +27,8 @@ struct thread_settings {
 class resident {
 public:
     virtual ~resident() = default;
-    /// In the I/O thread: does one thing.
+    /// In the I/O thread: does one thing. If it throws, as there is no memory, it is asked for the
+    /// same again after a while: see io_thread::ask_later().
     virtual void do_request(unsigned number) = 0;
 
 protected:
@@ -61,12 +63,18 @@ public:
     /// order of the numbers. `owner` keeps it alive. Needs no memory, so it cannot fail. The thread
     /// is woken once for all that is asked of its residents until it comes to it.
     void ask(resident& whom, unsigned number, std::shared_ptr<void> owner) noexcept;
+    /// This thread: the same after a short pause, in which memory may come back. What it is asked
+    /// for meanwhile has to wait as well. Needs no memory either.
+    void ask_later(resident& whom, unsigned number, std::shared_ptr<void> owner) noexcept;
 
     /// Connections and listeners living here.
     std::atomic<int>& load() noexcept { return load_; }
 
 private:
+    using clock = std::chrono::steady_clock;
+
     static void* run(void* self);
+    void run_handlers();
     /// Room for the one handler that is posted here, so that posting it needs no memory.
     struct handler_room {
         static constexpr std::size_t size_bytes = 256;
@@ -94,6 +102,8 @@ private:
         handler_room* room;
     };
 
+    void enlist(resident& whom) noexcept;
+    void end_pause() noexcept;
     void come_soon() noexcept;
     void serve();
     resident* next_asked() noexcept;
@@ -105,6 +115,9 @@ private:
     std::atomic<bool> called_{false};       ///< serve() is to come
     std::atomic<resident*> asked_{nullptr}; ///< the newest first
     resident* taken_ = nullptr;             ///< by this thread, the oldest first
+    resident* paused_ = nullptr;            ///< they are asked when the pause ends
+    clock::time_point pause_ends_{};        ///< while there are any
+    std::atomic<bool> stopping_{false};
     thread_settings settings_;
     std::string name_;
     pthread_t thread_{};

@@ -116,6 +116,51 @@ TEST(residents, go_on_after_a_request_that_throws)
     EXPECT_EQ((std::vector<unsigned>{0, 31}), what->done);
 }
 
+/// Has no memory for its first requests.
+struct poor final : resident {
+    void do_request(unsigned) override
+    {
+        if (refusals.fetch_sub(1) > 0)
+            throw std::bad_alloc();
+        done = true;
+        done.notify_all();
+    }
+    std::atomic<int> refusals{0};
+    std::atomic<bool> done{false};
+};
+
+TEST(residents, do_later_what_there_was_no_memory_for)
+{
+    io_thread thread;
+    ASSERT_EQ(0, thread.start(0, {}));
+    for (const int refusals : {1, 3}) {
+        const auto one = std::make_shared<poor>();
+        const auto other = std::make_shared<poor>();
+        one->refusals = refusals;
+        other->refusals = refusals;
+        thread.ask(*one, 0, one);
+        thread.ask(*other, 0, other);
+        one->done.wait(false);
+        other->done.wait(false);
+        EXPECT_EQ(-1, one->refusals);
+    }
+}
+
+TEST(residents, that_have_no_memory_at_the_end_are_let_go)
+{
+    const auto never = std::make_shared<poor>();
+    never->refusals = 1'000'000;
+    const auto other = std::make_shared<poor>();
+    {
+        io_thread thread;
+        ASSERT_EQ(0, thread.start(0, {}));
+        thread.ask(*never, 0, never);
+        thread.ask(*other, 0, other);
+        other->done.wait(false);
+    }
+    EXPECT_EQ(1, never.use_count());
+}
+
 TEST(residents, that_ask_themselves_again_let_others_come_first)
 {
     io_thread thread;
