@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/system/owned_descriptor.hpp"
 #include "base/system/sockets_of_parent.hpp"
 #include "transport/scheme.hpp"
 
 #include <cerrno>
 #include <sys/socket.h>
-#include <unistd.h>
 
 namespace zlink::transport {
 
@@ -16,15 +16,16 @@ namespace zlink::transport {
 template <class Socket>
 void open_socket(Socket& socket, const typename Socket::protocol_type& protocol, error_code& error)
 {
-    const int fd = ::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol());
-    if (fd < 0) {
+    base::owned_descriptor fd(
+        ::socket(protocol.family(), protocol.type() | SOCK_CLOEXEC, protocol.protocol()));
+    if (fd.get() < 0) {
         error.assign(errno, boost::system::system_category());
         return;
     }
-    base::close_in_children(fd);
-    socket.assign(protocol, fd, error);
-    if (error)
-        ::close(fd);
+    base::close_in_children(fd.get());
+    socket.assign(protocol, fd.get(), error); // without memory it throws
+    if (!error)
+        fd.release();
 }
 
 } // namespace zlink::transport

@@ -53,6 +53,7 @@ public:
 };
 
 /// One attempt to connect.
+/// Lifetime: keeps itself alive while it is pending, and nothing else has to.
 class connect_attempt {
 public:
     virtual ~connect_attempt() = default;
@@ -61,8 +62,8 @@ public:
 };
 
 /// How an attempt to connect reports back: once with its result, and on the way there (if somebody
-/// has asked for that) with what happens to its sockets. Made from any callable that takes the
-/// result.
+/// has asked for that) with what happens to its sockets. An attempt that runs out of memory drops
+/// it instead. Made from any callable that takes the result.
 class connect_handler {
 public:
     enum class step : unsigned char {
@@ -105,7 +106,8 @@ private:
 class connect_endpoint {
 public:
     virtual ~connect_endpoint() = default;
-    /// Resolves and connects; `handler` runs in the I/O thread.
+    /// Resolves and connects; `handler` runs in the I/O thread. Throws std::bad_alloc, and nothing
+    /// is pending.
     virtual std::shared_ptr<connect_attempt> connect(boost::asio::io_context& io,
                                                      connect_handler handler) = 0;
     /// For a connection that was made.

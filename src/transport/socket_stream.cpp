@@ -2,6 +2,7 @@
 #include "transport/socket_stream.hpp"
 
 #include "base/memory/give_back.hpp"
+#include "base/system/owned_descriptor.hpp"
 #include "base/system/sockets_of_parent.hpp"
 #include "transport/open_socket.hpp"
 
@@ -50,13 +51,14 @@ public:
     void async_wait(int fd, stream::wait_handler handler)
     {
         cancel();
-        const int own = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-        if (own >= 0) {
-            base::close_in_children_too(own, fd);
+        base::owned_descriptor own(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+        if (own.get() >= 0) {
+            base::close_in_children_too(own.get(), fd);
             error_code error;
             const auto descriptor = std::make_shared<asio::posix::stream_descriptor>(executor_);
-            descriptor->assign(own, error);
+            descriptor->assign(own.get(), error);
             if (!error) {
+                own.release();
                 descriptor_ = descriptor;
                 return descriptor->async_wait(
                     asio::posix::stream_descriptor::wait_write,
@@ -66,7 +68,6 @@ public:
                         handler(ended);
                     });
             }
-            ::close(own);
         }
         // Descriptors have run out: now and then it is worth a try.
         timer_ = std::make_shared<asio::steady_timer>(executor_, without_descriptor);
@@ -146,9 +147,13 @@ public:
 
     bool reclaim() noexcept override
     {
-        error_code error;
-        socket_.assign(protocol_, fd_, error);
-        return !error;
+        try {
+            error_code error;
+            socket_.assign(protocol_, fd_, error);
+            return !error;
+        } catch (const std::bad_alloc&) {
+            return false;
+        }
     }
 
     bool shutdown() noexcept override
@@ -267,6 +272,12 @@ public:
     {}
     ~socket_acceptor() override { close(); }
 
+    /// In place of a socket that is not open. Throws std::bad_alloc, and has not taken it.
+    void take_over(const asio::generic::stream_protocol& protocol, int fd, error_code& error)
+    {
+        listener_->assign(protocol, fd, error);
+    }
+
     void async_wait(stream::wait_handler handler) override
     {
         // The acceptor may be gone when a handler runs.
@@ -306,20 +317,16 @@ public:
             if (collected_.capacity() > most_kept)
                 base::give_back(collected_);
         }
-        const int fd = next.fd;
-        if (fd < 0)
+        if (next.fd < 0)
             return {system_error(next.error)};
+        base::owned_descriptor own(next.fd);
         generic_socket socket(target);
         error_code error;
-        try {
-            socket.assign({next.family, 0}, fd, error);
-        } catch (...) {
-            ::close(fd); // memory has run out
-            throw;
-        }
+        socket.assign({next.family, 0}, own.get(), error);
         if (error)
-            ::close(fd);
-        if (error || !kind_.admits(fd, settings_))
+            return {error};
+        const int fd = own.release();
+        if (!kind_.admits(fd, settings_))
             return {error};
         kind_.tune(fd, settings_);
         return {error, make_socket_stream(std::move(socket), kind_, settings_)};
@@ -435,6 +442,15 @@ public:
 
     void cancel() noexcept override { finish(asio::error::operation_aborted); }
 
+    /// As if it had not been started.
+    void give_up() noexcept
+    {
+        handler_ = nullptr;
+        timer_.cancel();
+        error_code ignored;
+        socket_.close(ignored);
+    }
+
 private:
     // Where nobody listens on a port of the ephemeral range the kernel may connect a socket to
     // itself, which would also keep the port from whoever is to listen there.
@@ -452,12 +468,12 @@ private:
         const auto protocol = socket_.local_endpoint(error).protocol();
         if (error)
             return;
-        const int fd = socket_.release(error);
+        base::owned_descriptor own(socket_.release(error));
         if (error)
             return;
-        socket_.assign(protocol, fd, error);
-        if (error)
-            ::close(fd);
+        socket_.assign(protocol, own.get(), error);
+        if (!error)
+            own.release();
     }
 
     void close(const connect_handler& handler)
@@ -474,12 +490,13 @@ private:
     {
         if (!handler_)
             return;
+        // First of all: what runs out of memory behind this drops the handler, which tells.
+        const connect_handler handler = std::exchange(handler_, nullptr);
+        timer_.cancel();
         if (!error && connected_to_itself())
             error = system_error(ECONNREFUSED);
         if (!error)
             forget_wait(error);
-        const connect_handler handler = std::exchange(handler_, nullptr);
-        timer_.cancel();
         if (error) {
             close(handler);
             return handler(error, nullptr);
@@ -548,20 +565,19 @@ std::unique_ptr<acceptor> listen_on_given(asio::io_context& io, std::initializer
     int on = 1;
     if (!error && ::ioctl(settings.listening_fd, FIONBIO, &on) != 0)
         error = system_error(errno);
-    generic_acceptor listener(io);
-    if (!error)
-        listener.assign({family, protocol}, settings.listening_fd, error);
     generic_endpoint local;
-    if (!error)
-        local = listener.local_endpoint(error);
-    if (error) {
-        // The descriptor stays the caller's.
-        error_code ignored;
-        if (listener.is_open())
-            listener.release(ignored);
+    auto local_bytes = static_cast<socklen_t>(local.capacity());
+    if (!error && ::getsockname(settings.listening_fd, local.data(), &local_bytes) != 0)
+        error = system_error(errno);
+    if (error)
         return nullptr;
-    }
-    return std::make_unique<socket_acceptor>(std::move(listener), local, kind, settings, nullptr);
+    local.resize(local_bytes);
+    auto given =
+        std::make_unique<socket_acceptor>(generic_acceptor(io), local, kind, settings, nullptr);
+    given->take_over({family, protocol}, settings.listening_fd, error); // the last that can fail
+    if (error)
+        return nullptr;
+    return given;
 }
 
 std::shared_ptr<connect_attempt> connect_to(asio::io_context& io, const generic_endpoint& address,
@@ -569,7 +585,12 @@ std::shared_ptr<connect_attempt> connect_to(asio::io_context& io, const generic_
                                             const options& settings, connect_handler handler)
 {
     auto attempt = std::make_shared<socket_connect>(io, kind, settings, std::move(handler));
-    attempt->start(address, source);
+    try {
+        attempt->start(address, source);
+    } catch (...) {
+        attempt->give_up();
+        throw;
+    }
     return attempt;
 }
 

@@ -132,30 +132,50 @@ public:
     {
         if (settings_->listening_fd >= 0)
             return listen_on_given(io, {AF_UNIX}, kind, *settings_, error);
-        std::function<void()> on_close;
-        std::string path(path_);
-        if (path_ == "*") {
-            const std::string directory = make_directory(error);
-            if (error)
-                return nullptr;
+        if (path_ == "*")
+            return listen_in_own_directory(io, error);
+        return listen_at(path_, io, nullptr, error);
+    }
+
+private:
+    std::unique_ptr<acceptor> listen_in_own_directory(asio::io_context& io, error_code& error) const
+    {
+        const std::string directory = make_directory(error);
+        if (error)
+            return nullptr;
+        std::unique_ptr<acceptor> bound;
+        std::string path;
+        try {
             path = directory + "/socket";
-            on_close = [directory, path] {
-                ::unlink(path.c_str());
-                ::rmdir(directory.c_str());
-            };
+            bound = listen_at(
+                path, io,
+                [directory, path] {
+                    ::unlink(path.c_str());
+                    ::rmdir(directory.c_str());
+                },
+                error);
+        } catch (...) {
+            ::unlink(path.c_str());
+            ::rmdir(directory.c_str());
+            throw;
         }
+        if (!bound)
+            ::rmdir(directory.c_str());
+        return bound;
+    }
+
+    // `on_close` is for the acceptor: without one it is not called.
+    std::unique_ptr<acceptor> listen_at(const std::string& path, asio::io_context& io,
+                                        std::function<void()> on_close, error_code& error) const
+    {
         const generic_endpoint endpoint = to_endpoint(path, error);
         if (error)
             return nullptr;
         if (path.front() != '@' && may_be_replaced(path))
             ::unlink(path.c_str()); // left by a process that died, or taken over from a live one
-        auto bound = listen_on(io, endpoint, kind, *settings_, on_close, error);
-        if (!bound && on_close)
-            on_close(); // otherwise it is done by closing
-        return bound;
+        return listen_on(io, endpoint, kind, *settings_, std::move(on_close), error);
     }
 
-private:
     const std::string path_;
     const std::shared_ptr<const options> settings_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/websocket/websocket.hpp"
 
+#include "base/system/owned_descriptor.hpp"
 #include "base/system/sockets_of_parent.hpp"
 #include "transport/shared_ports.hpp"
 #include "transport/socket_stream.hpp"
@@ -11,7 +12,6 @@
 #include <cerrno>
 #include <mutex>
 #include <sys/socket.h>
-#include <unistd.h>
 #include <utility>
 
 namespace zlink::transport {
@@ -45,14 +45,15 @@ public:
 
     void async_wait(stream::wait_handler handler) override
     {
-        wait_->handler = std::move(handler);
+        if (!wait_->is_below) {
+            below_->async_wait([wait = wait_](const error_code& error) {
+                wait->is_below = false;
+                wait->end(error);
+            });
+            wait_->is_below = true;
+        }
         inbox_->on_arrival([wait = wait_] { wait->end({}); });
-        if (std::exchange(wait_->is_below, true))
-            return;
-        below_->async_wait([wait = wait_](const error_code& error) {
-            wait->is_below = false;
-            wait->end(error);
-        });
+        wait_->handler = std::move(handler);
     }
     void collect() noexcept override { below_->collect(); }
     bool has_collected() const noexcept override
@@ -124,7 +125,12 @@ public:
         }
         inbox_ = std::make_shared<passed_inbox>(io, where_.settings);
         port_->add(path_, inbox_, bound->descriptor());
-        return std::make_unique<ws_acceptor>(std::move(bound), port_, inbox_, path_);
+        try {
+            return std::make_unique<ws_acceptor>(std::move(bound), port_, inbox_, path_);
+        } catch (...) {
+            port_->remove(*inbox_); // the path is free
+            throw;
+        }
     }
     void set_certificate(const options& settings) const override
     {
@@ -157,16 +163,16 @@ private:
         if (!port || port->has(path_) || !share_all_but_origins(port->settings(), *where_.settings))
             return nullptr;
         options settings = *where_.settings;
-        settings.listening_fd = port->duplicate_descriptor();
-        if (settings.listening_fd < 0)
+        base::owned_descriptor own(port->duplicate_descriptor());
+        if (own.get() < 0)
             return nullptr;
-        base::close_in_children(settings.listening_fd);
+        settings.listening_fd = own.get();
+        base::close_in_children(own.get());
         error_code failed;
         auto bound = listen_on_given(io, {AF_INET, AF_INET6}, where_.kind, settings, failed);
-        if (!bound) {
-            ::close(settings.listening_fd);
+        if (!bound)
             return nullptr;
-        }
+        own.release();
         error = {};
         port_ = port;
         below_ = port->through();
