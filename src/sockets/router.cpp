@@ -25,8 +25,10 @@ public:
         if (!pipe.made_by_call)
             return;
         probe_.greet(pipe);
-        if (!connect_id_.empty())
-            enter(pipe, std::exchange(connect_id_, {}));
+        if (!connect_id_.empty()) {
+            enter(pipe, connect_id_);
+            connect_id_.clear();
+        }
     }
 
     void identified(core::pipe_end& pipe, const core::peer_info& peer) override
@@ -185,8 +187,13 @@ private:
 
     void enter(core::pipe_end& pipe, std::string id)
     {
-        peers_.add(pipe, std::move(id));
         in_.add(pipe);
+        try {
+            peers_.add(pipe, std::move(id));
+        } catch (...) {
+            in_.remove(pipe);
+            throw;
+        }
     }
 
     void take_in(core::pipe_end& pipe, std::string id)

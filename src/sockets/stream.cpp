@@ -21,9 +21,11 @@ public:
     void attach(core::pipe_end& pipe) override
     {
         const bool named = pipe.made_by_call && !connect_id_.empty();
-        newest_id_ = named ? std::exchange(connect_id_, {}) : peers_.automatic_id();
+        newest_id_ = named ? connect_id_ : peers_.automatic_id();
         peers_.add(pipe, newest_id_);
         in_.add(pipe);
+        if (named)
+            connect_id_.clear(); // not before all is done that needs memory
     }
     void readable(core::pipe_end& pipe) override { in_.activate(pipe); }
     void peer_closed(core::pipe_end& pipe) override { forget(pipe); }

@@ -4,6 +4,7 @@
 #include "engine/codec/group_datagram.hpp"
 
 #include <cerrno>
+#include <new>
 
 namespace zlink::core {
 namespace {
@@ -47,14 +48,16 @@ datagram_session::datagram_session(runtime::io_thread& thread, std::shared_ptr<s
 std::shared_ptr<pipe_end> datagram_session::make_pipe()
 {
     const auto channels = std::make_shared<channel_pair>();
-    socket_end_ = make_pipe_end(channels, true, link_->box);
-    socket_end_->set_other_end(shared_from_this());
-    socket_end_->connected_side = role_ == endpoint_role::connected;
-    socket_end_->endpoint = socket_->endpoint();
-    socket_end_->takes_all_groups =
+    auto socket_end = make_pipe_end(channels, true, link_->box);
+    auto end = make_pipe_end(channels, false, nullptr);
+    socket_end->connected_side = role_ == endpoint_role::connected;
+    socket_end->endpoint = socket_->endpoint();
+    socket_end->takes_all_groups =
         role_ == endpoint_role::connected && head_ == datagram_head::group;
-    end_ = make_pipe_end(channels, false, nullptr);
-    end_->set_other_end(socket_end_);
+    end->set_other_end(socket_end);
+    socket_end->set_other_end(shared_from_this());
+    socket_end_ = std::move(socket_end);
+    end_ = std::move(end);
     return socket_end_;
 }
 
@@ -63,6 +66,12 @@ void datagram_session::ask(request what) noexcept
     thread_.ask(*this, static_cast<unsigned>(what), shared_from_this());
 }
 
+void datagram_session::ask_later(request what) noexcept
+{
+    thread_.ask_later(*this, static_cast<unsigned>(what), shared_from_this());
+}
+
+// What runs out of memory is asked for again: nothing that counts was changed by then.
 void datagram_session::do_request(unsigned number)
 {
     switch (static_cast<request>(number)) {
@@ -73,6 +82,8 @@ void datagram_session::do_request(unsigned number)
     case request::close:
         return begin_close(linger_ms_.load(std::memory_order_relaxed));
     case request::settle:
+        if (!finished_ && !closing_) // there was no memory to begin with that
+            return ask_later(request::settle);
         settled_.store(true);
         return settled_.notify_all();
     }
@@ -203,14 +214,19 @@ void datagram_session::wait(transport::direction which)
     bool datagram_session::*const waiting = which == transport::direction::read
                                                 ? &datagram_session::waiting_to_read_
                                                 : &datagram_session::waiting_to_write_;
-    this->*waiting = true;
     socket_->async_wait(
         which, [self = shared_from_this(), which, waiting](const transport::error_code& error) {
             (*self).*waiting = false;
             if (error || self->finished_)
                 return;
-            which == transport::direction::read ? self->receive() : self->send();
+            const bool reads = which == transport::direction::read;
+            try {
+                reads ? self->receive() : self->send();
+            } catch (const std::bad_alloc&) {
+                self->ask_later(reads ? request::receive : request::send);
+            }
         });
+    this->*waiting = true;
 }
 
 // --- the end -----------------------------------------------------------------------------------
@@ -223,20 +239,22 @@ void datagram_session::on_closed(int linger_ms) noexcept
 
 void datagram_session::begin_close(int linger_ms)
 {
-    if (finished_ || closing_)
+    if (finished_)
         return;
+    if (closing_) // there was no memory to send all
+        return send();
+    if (linger_ms > 0) {
+        linger_.emplace(io_);
+        linger_->expires_after(std::chrono::milliseconds(linger_ms));
+        linger_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+            if (!error)
+                self->finish();
+        });
+    }
     closing_ = true;
     if (linger_ms == 0)
         return finish();
     send();
-    if (finished_ || linger_ms < 0)
-        return;
-    linger_.emplace(io_);
-    linger_->expires_after(std::chrono::milliseconds(linger_ms));
-    linger_->async_wait([self = shared_from_this()](const transport::error_code& error) {
-        if (!error)
-            self->finish();
-    });
 }
 
 void datagram_session::settle() noexcept

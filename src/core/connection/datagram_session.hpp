@@ -38,7 +38,8 @@ public:
                      std::shared_ptr<const socket_options> options, datagram_head head,
                      endpoint_role role, std::unique_ptr<transport::datagram_socket> socket);
 
-    /// The socket's end of the pipe, for the socket to adopt before start().
+    /// The socket's end of the pipe, for the socket to adopt before start(). Throws std::bad_alloc,
+    /// and there is none.
     std::shared_ptr<pipe_end> make_pipe();
     void start() noexcept;
     /// After the pipe was closed: waits until the address is free again, or as long as it takes to
@@ -58,6 +59,7 @@ private:
     enum class request : unsigned { send, receive, close, settle };
 
     void ask(request what) noexcept;
+    void ask_later(request what) noexcept;
     void send();
     bool send_next();
     int send_message(const frame& body);

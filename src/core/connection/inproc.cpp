@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
+#include <utility>
 
 namespace zlink::core {
 namespace {
@@ -21,10 +23,10 @@ peer_info describe(const socket_options& options)
     return info;
 }
 
-void greet(pipe_end& pipe, const socket_options& options)
+bool greet(pipe_end& pipe, const socket_options& options) noexcept
 {
-    if (const auto hello = hello_message(options); !hello.empty())
-        pipe.write(frame_of(hello, false));
+    const auto hello = hello_message(options);
+    return hello.empty() || pipe.write(frame_of(hello, false));
 }
 
 } // namespace
@@ -36,19 +38,26 @@ int inproc_registry::bind(const std::string& name, const party& binder)
     if (!fresh)
         return EADDRINUSE;
     const auto [first, last] = waiting_.equal_range(name);
+    try {
+        for (auto pipe = first; pipe != last; ++pipe)
+            prepare(pipe->second, at->second);
+    } catch (...) {
+        bound_.erase(at);
+        throw;
+    }
     for (auto pipe = first; pipe != last; ++pipe) {
         join(pipe->second, at->second);
         const auto& connector = pipe->second.connector_end;
         if (!connector)
             continue;
-        connector->set_peer(describe(at->second.options));
+        connector->set_peer(std::move(pipe->second.binder_info));
         connector->notify(pipe_end::identified | pipe_end::writable);
     }
     waiting_.erase(first, last);
     return 0;
 }
 
-int inproc_registry::unbind(const std::string& name, const socket_link& binder)
+int inproc_registry::unbind(std::string_view name, const socket_link& binder) noexcept
 {
     std::lock_guard lock(mutex_);
     const auto at = bound_.find(name);
@@ -58,7 +67,18 @@ int inproc_registry::unbind(const std::string& name, const socket_link& binder)
     return 0;
 }
 
-void inproc_registry::join(const waiting_pipe& pipe, const binding& binder)
+// What join() needs memory for.
+void inproc_registry::prepare(waiting_pipe& pipe, const binding& binder)
+{
+    if (!pipe.connector_end)
+        return;
+    pipe.binder_info = std::make_unique<peer_info>(describe(binder.options));
+    if (const auto hello = hello_message(binder.options);
+        !hello.empty() && !pipe.binder_end->make_room(hello.size()))
+        throw std::bad_alloc();
+}
+
+void inproc_registry::join(const waiting_pipe& pipe, const binding& binder) noexcept
 {
     pipe.binder_end->channels()->a_to_b.stalled.store(false, std::memory_order_relaxed);
     pipe.binder_end->set_mailbox(binder.link->box);
@@ -78,8 +98,6 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     auto channels = std::make_shared<channel_pair>();
     auto near = make_pipe_end(channels, true, connector.link->box);
     auto far = make_pipe_end(channels, false, nullptr);
-    near->set_other_end(far);
-    far->set_other_end(near);
     near->set_conflation(conflates_sending(*connector.options),
                          conflates_receiving(*connector.options));
     near->is_inproc = far->is_inproc = true;
@@ -90,17 +108,25 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     far->let_reader_back_off();
     near->takes_subscriptions = far->takes_subscriptions = true;
     far->set_peer(describe(*connector.options));
-    greet(*near, *connector.options);
+    if (!greet(*near, *connector.options))
+        throw std::bad_alloc();
 
     std::lock_guard lock(mutex_);
     const auto at = bound_.find(name);
+    waiting_pipe made{near, far, nullptr};
     if (at == bound_.end()) {
         channels->a_to_b.stalled.store(true, std::memory_order_relaxed);
-        waiting_.emplace(name, waiting_pipe{near, far});
-        return near;
+        waiting_.emplace(name, std::move(made));
+    } else {
+        prepare(made, at->second);
     }
-    near->set_peer(describe(at->second.options));
-    join({near, far}, at->second);
+    // From here on they keep each other.
+    near->set_other_end(far);
+    far->set_other_end(near);
+    if (at != bound_.end()) {
+        near->set_peer(std::move(made.binder_info));
+        join(made, at->second);
+    }
     return near;
 }
 
@@ -137,7 +163,7 @@ inproc_registry::connect_to_handler(const std::string& name, std::shared_ptr<cha
     return handler_end;
 }
 
-void inproc_registry::close(pipe_end& connector, int linger_ms)
+void inproc_registry::close(pipe_end& connector, int linger_ms) noexcept
 {
     std::unique_lock lock(mutex_);
     const auto [first, last] = waiting_.equal_range(inproc_name(connector.endpoint));
@@ -150,7 +176,7 @@ void inproc_registry::close(pipe_end& connector, int linger_ms)
         return;
     }
     connector.close(linger_ms); // under the lock: the other end must not get a mailbox meanwhile
-    if (connector.has_unread_output()) {
+    if (connector.has_unread_output() && !connector.refused.load(std::memory_order_relaxed)) {
         found->second.connector_end.reset();
     } else {
         found->second.binder_end->set_other_end(nullptr);

@@ -6,6 +6,7 @@
 #include "core/pipe/pipe.hpp"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,7 +17,7 @@
 namespace zlink::core {
 
 /// The name in the text of an inproc endpoint.
-inline std::string inproc_name(const std::string& endpoint)
+inline std::string_view inproc_name(std::string_view endpoint) noexcept
 {
     return endpoint.substr(std::string_view("inproc://").size());
 }
@@ -30,12 +31,13 @@ public:
         const socket_options* options = nullptr; ///< read during the call only
     };
 
-    /// 0, or EADDRINUSE. Connects that were waiting for the name are completed.
+    /// 0, or EADDRINUSE. Connects that were waiting for the name are completed. Throws
+    /// std::bad_alloc, and nothing has happened.
     int bind(const std::string& name, const party& binder);
     /// 0, or ENOENT if this socket has not bound the name.
-    int unbind(const std::string& name, const socket_link& binder);
+    int unbind(std::string_view name, const socket_link& binder) noexcept;
     /// The connecting socket's end of a new pipe; if nobody has bound the name yet the other end
-    /// waits for it.
+    /// waits for it. Throws std::bad_alloc, and there is none.
     std::shared_ptr<pipe_end> connect(const std::string& name, const party& connector);
     /// For a question to the handler of ZAP. Null when as many as are allowed wait to be read by
     /// it: those of peers that have left take their memory until its socket looks for mail, so that
@@ -49,8 +51,9 @@ public:
                                                  std::shared_ptr<channel_pair> channels,
                                                  std::shared_ptr<pipe_peer> asking);
     /// Closes the connecting socket's end of a pipe. If its name was not bound yet and messages
-    /// were sent to it, the other end goes on waiting with them: who binds the name gets them.
-    void close(pipe_end& connector, int linger_ms);
+    /// were sent to it, the other end goes on waiting with them: who binds the name gets them. If
+    /// the end is marked as refused, nobody gets anything.
+    void close(pipe_end& connector, int linger_ms) noexcept;
 
     static constexpr int most_questions = 4096;
 
@@ -62,14 +65,16 @@ private:
     struct waiting_pipe {
         std::shared_ptr<pipe_end> connector_end; ///< null if it was closed
         std::shared_ptr<pipe_end> binder_end;
+        std::unique_ptr<peer_info> binder_info; ///< for the connector, once there is a binder
     };
-    static void join(const waiting_pipe& pipe, const binding& binder);
+    static void prepare(waiting_pipe& pipe, const binding& binder);
+    static void join(const waiting_pipe& pipe, const binding& binder) noexcept;
 
     /// Shared with the channels, the last of which may outlive the context.
     std::shared_ptr<std::atomic<int>> questions_ = std::make_shared<std::atomic<int>>(0);
     std::mutex mutex_;
-    std::map<std::string, binding> bound_;
-    std::multimap<std::string, waiting_pipe> waiting_;
+    std::map<std::string, binding, std::less<>> bound_;
+    std::multimap<std::string, waiting_pipe, std::less<>> waiting_;
 };
 
 } // namespace zlink::core

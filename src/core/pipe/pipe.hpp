@@ -218,6 +218,12 @@ public:
     {
         return put_part(data, size, false);
     }
+    /// Makes sure that a small message of so many bytes can be written next. False if memory is
+    /// exhausted.
+    bool make_room(std::size_t bytes) noexcept
+    {
+        return out_->queue.reserve(engine::zmtp3::long_header_bytes + bytes) != nullptr;
+    }
     /// Writes a whole message that lies in a log already.
     bool write_logged(const fan_out_log::entry& message) noexcept
     {

@@ -38,11 +38,12 @@ struct datagram_endpoint {
 /// Thread safety: the socket's thread.
 class endpoint_list {
 public:
-    /// add() of one bound endpoint needs no memory after this.
-    void reserve_bound()
+    /// add() of one endpoint of any kind needs no memory after this.
+    void reserve_one()
     {
-        if (bound_.size() == bound_.capacity())
-            bound_.reserve(2 * bound_.size() + 1);
+        make_room(bound_);
+        make_room(connected_);
+        make_room(datagrams_);
     }
     void add(bound_endpoint made) { bound_.push_back(std::move(made)); }
     /// Valid until the list is changed.
@@ -83,6 +84,12 @@ public:
     }
 
 private:
+    template <class Endpoint>
+    static void make_room(std::vector<Endpoint>& in)
+    {
+        if (in.size() == in.capacity())
+            in.reserve(2 * in.size() + 1);
+    }
     void erase_ended(const shared_text& endpoint) noexcept;
     void look_for_given_up(std::uint32_t count) noexcept;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/socket/monitor.hpp"
 
+#include "base/system/owned_descriptor.hpp"
 #include "core/connection/event_sink.hpp"
 #include "core/socket/endpoint.hpp"
 #include "core/socket/socket.hpp"
@@ -11,6 +12,7 @@
 #include <cstring>
 #include <deque>
 #include <fcntl.h>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -76,11 +78,10 @@ public:
         std::lock_guard lock(mutex_);
         if (closed_)
             return;
-        if (backlog_.empty() && try_send(message))
-            return;
         if (backlog_.size() < backlog_limit)
             backlog_.push_back(std::move(message));
-        watch();
+        if (!send_backlog())
+            watch();
     }
 
     void end() noexcept override
@@ -96,13 +97,19 @@ public:
     }
 
 private:
-    // True unless the message has to wait. One that cannot be sent at all is dropped.
-    bool try_send(const event_message& message)
+    // False if some has to wait. A message that was begun is never left unfinished.
+    bool send_backlog()
     {
-        for (std::size_t i = 0; i < message.size(); ++i) {
-            const int error = out_->send(frame_of(message[i], i + 1 < message.size()), true);
-            if (error)
-                return error != EAGAIN;
+        for (; !backlog_.empty(); backlog_.pop_front(), parts_sent_ = 0) {
+            const event_message& message = backlog_.front();
+            for (; parts_sent_ < message.size(); ++parts_sent_) {
+                const bool more = parts_sent_ + 1 < message.size();
+                const int error = out_->send(frame_of(message[parts_sent_], more), true);
+                if (error == EAGAIN || error == ENOMEM)
+                    return false;
+                if (error)
+                    break; // it cannot be sent at all
+            }
         }
         return true;
     }
@@ -114,30 +121,35 @@ private:
             return;
         if (!watched_) {
             runtime::io_thread* const thread = owner_.choose_thread(0);
-            const int fd = thread ? ::fcntl(out_->box().descriptor(), F_DUPFD_CLOEXEC, 0) : -1;
-            if (fd < 0)
+            base::owned_descriptor fd(thread ? ::fcntl(out_->box().descriptor(), F_DUPFD_CLOEXEC, 0)
+                                             : -1);
+            if (fd.get() < 0)
                 return; // the next event tries again
-            watched_.emplace(thread->context(), fd);
+            watched_.emplace(thread->context(), fd.get());
+            fd.release();
         }
-        watching_ = true;
         watched_->async_wait(boost::asio::posix::stream_descriptor::wait_read,
                              [self = shared_from_this()](const boost::system::error_code& error) {
                                  if (!error)
                                      self->go_on();
                              });
+        watching_ = true;
     }
 
-    void go_on()
+    void go_on() noexcept
     {
         std::lock_guard lock(mutex_);
         watching_ = false;
-        int ignored = 0;
-        if (closed_ || out_->events(ignored) != 0)
-            return;
-        while (!backlog_.empty() && try_send(backlog_.front()))
-            backlog_.pop_front();
-        if (!backlog_.empty())
-            watch();
+        // Without memory it is tried a second time, and then again with the next event.
+        for (int tries = 0; tries < 2 && !watching_; ++tries) {
+            try {
+                int ignored = 0;
+                if (closed_ || out_->events(ignored) != 0 || send_backlog())
+                    return;
+                watch();
+            } catch (const std::bad_alloc&) {
+            }
+        }
     }
 
     socket_services& owner_;
@@ -145,6 +157,7 @@ private:
     const int version_;
     std::mutex mutex_; ///< guards the rest, and out_ but for its end
     std::deque<event_message> backlog_;
+    std::size_t parts_sent_ = 0; ///< of the first message in it
     std::optional<boost::asio::posix::stream_descriptor> watched_;
     bool watching_ = false;
     bool closed_ = false;

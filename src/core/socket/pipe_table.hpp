@@ -20,6 +20,10 @@ public:
     void add(const std::shared_ptr<pipe_end>& pipe);
     void remove(pipe_end& pipe) noexcept;
 
+    bool contains(const pipe_end& pipe) const noexcept
+    {
+        return pipe.number < pipes_.size() && pipes_[pipe.number].get() == &pipe;
+    }
     std::size_t size() const noexcept { return pipes_.size() - free_numbers_.size(); }
     /// All numbers in use are below this.
     std::size_t numbers() const noexcept { return pipes_.size(); }

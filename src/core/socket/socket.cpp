@@ -6,6 +6,7 @@
 #include "core/socket/socket_services.hpp"
 
 #include <cerrno>
+#include <new>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -38,16 +39,28 @@ socket::socket(socket_services& owner, const pattern_row& row,
 
 socket::~socket() = default;
 
-void socket::close()
+void socket::close() noexcept
 {
     closed_ = true;
     for (const auto& endpoint : endpoints_.bound())
         if (!endpoint.listening)
             context_.inproc().unbind(inproc_name(endpoint.endpoint), *link_);
     box_->close([this](const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events) {
-        handle_mail(owner, item, events);
+        try {
+            handle_mail(owner, item, events);
+        } catch (const std::bad_alloc&) { // a new pipe that the socket does not have now has to end
+            auto& pipe = static_cast<pipe_end&>(item);
+            if (!pipes_.contains(pipe))
+                pipe.close(options_->linger_ms);
+        }
     });
-    pipes_.for_each_kept([this](pipe_end& pipe) { close_pipe(pipe, options_->linger_ms); });
+    pipes_.for_each_kept([this](pipe_end& pipe) {
+        try {
+            close_pipe(pipe, options_->linger_ms);
+        } catch (const std::bad_alloc&) {
+            pipe.close(options_->linger_ms);
+        }
+    });
     for (const auto& endpoint : endpoints_.bound())
         if (endpoint.listening)
             endpoint.listening->close();

@@ -234,7 +234,9 @@ public:
     /// thread waited for it (ENOTSOCK, see close_requested())?
     bool is_shut_down() const noexcept { return box_->is_shut_down(); }
     /// Ends everything; queued messages linger in the background. The object is of no use then.
-    void close();
+    /// Needs no memory: what does (a connection that is there and was not looked at) is given up
+    /// when there is none.
+    void close() noexcept;
 
     // Closing a socket without a gate while a thread waits for it.
 
@@ -302,6 +304,7 @@ private:
     void handle_mail(const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events);
     void take_lease(pipe_end& pipe);
     void adopt(const std::shared_ptr<pipe_end>& pipe);
+    void adopt_made(const std::shared_ptr<pipe_end>& pipe);
     void count_connections() noexcept;
     void finish_pipe(pipe_end& pipe);
     bool end_own_reading(pipe_end& pipe);

@@ -30,13 +30,24 @@ int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_ro
     auto opened = open(thread->context(), address, options_->transport, error);
     if (!opened)
         return error.value();
-    last_endpoint_ = opened->endpoint();
+    shared_text name(opened->endpoint());
     snapshot_options();
+    endpoints_.reserve_one();
+    datagram_endpoint made{name, std::string(text), role, nullptr, {}};
     const auto session = std::make_shared<datagram_session>(*thread, link_, options_, *head, role,
                                                             std::move(opened));
     const auto pipe = session->make_pipe();
-    endpoints_.add(datagram_endpoint{last_endpoint_, std::string(text), role, session, pipe});
-    adopt(pipe);
+    try {
+        adopt_made(pipe);
+    } catch (...) {
+        session->settle(); // the address is free again
+        throw;
+    }
+    // From here on nothing needs memory.
+    made.session = session;
+    made.pipe = pipe;
+    endpoints_.add(std::move(made));
+    last_endpoint_ = std::move(name);
     session->start();
     return after_operation(0);
 }

@@ -43,12 +43,15 @@ int socket::bind_inproc(std::string_view name, std::string_view text)
 {
     shared_text last{std::string(text)};
     bound_endpoint made{last, nullptr};
-    endpoints_.reserve_bound(); // before the name is known: memory may run out
+    endpoints_.reserve_one(); // before the name is known: memory may run out
     if (const int error = context_.inproc().bind(std::string(name), {link_, options_.get()}))
         return error;
     endpoints_.add(std::move(made));
     last_endpoint_ = std::move(last);
-    process_mail();
+    try {
+        process_mail();
+    } catch (const std::bad_alloc&) { // it is bound: the next call looks at the mail
+    }
     return 0;
 }
 
@@ -87,11 +90,16 @@ int socket::bind(std::string_view text)
         return bind_failed(endpoint.address, row->scheme->known_unbound ? text : std::string_view(),
                            error.value(), std::move(acceptor));
     snapshot_options();
+    endpoints_.reserve_one();
     const int fd = acceptor->descriptor();
-    auto listening = std::make_shared<listener>(context_.pool(), *thread, link_, options_, *row,
-                                                std::move(address), std::move(acceptor));
-    last_endpoint_ = listening->endpoint();
-    endpoints_.add(bound_endpoint{last_endpoint_, listening});
+    shared_text bound(acceptor->endpoint());
+    bound_endpoint made{bound, nullptr};
+    const auto listening = std::make_shared<listener>(
+        context_.pool(), *thread, link_, options_, *row, std::move(address), std::move(acceptor));
+    // From here on nothing needs memory.
+    made.listening = listening;
+    endpoints_.add(std::move(made));
+    last_endpoint_ = std::move(bound);
     link_->events.emit({ZMQ_EVENT_LISTENING,
                         monitor_event::number(fd),
                         monitor_event::side::bound,
@@ -103,12 +111,11 @@ int socket::bind(std::string_view text)
 
 int socket::connect_inproc(std::string_view name, const shared_text& endpoint)
 {
-    auto pipe = context_.inproc().connect(std::string(name), {link_, options_.get()});
+    endpoints_.reserve_one();
+    const auto pipe = context_.inproc().connect(std::string(name), {link_, options_.get()});
+    adopt_made(pipe);
     endpoints_.add(connected_endpoint{endpoint, nullptr, pipe});
-    pipe->made_by_call = true;
-    adopt(pipe);
-    if (const auto info = pipe->take_peer())
-        pattern_->identified(*pipe, *info);
+    last_endpoint_ = endpoint;
     return after_operation(0);
 }
 
@@ -124,10 +131,8 @@ int socket::connect(std::string_view text)
     const shared_text given{std::string(text)};
     if (const int error = pattern_->check_connect())
         return error;
-    if (endpoint.scheme == "inproc") {
-        last_endpoint_ = given;
+    if (endpoint.scheme == "inproc")
         return connect_inproc(endpoint.address, given);
-    }
     const transport_row* const row = context_.find_transport(endpoint.scheme);
     if (!row)
         return EPROTONOSUPPORT;
@@ -143,16 +148,17 @@ int socket::connect(std::string_view text)
     if (!thread)
         return EMTHREAD;
     snapshot_options();
-    endpoints_.replace_ended(given);
-    auto connection =
+    endpoints_.reserve_one();
+    const auto connection =
         std::make_shared<session>(*thread, link_, options_, given, *row, std::move(address));
-    connected_endpoint& made = endpoints_.add(connected_endpoint{given, connection, {}});
+    std::shared_ptr<pipe_end> pipe;
     if (!options_->immediate) {
-        auto pipe = connection->make_pipe();
-        made.pipe = pipe;
-        pipe->made_by_call = true;
-        adopt(pipe);
+        pipe = connection->make_pipe();
+        adopt_made(pipe);
     }
+    // From here on nothing needs memory.
+    endpoints_.replace_ended(given);
+    endpoints_.add(connected_endpoint{given, connection, pipe});
     connection->start();
     last_endpoint_ = given;
     return after_operation(0);

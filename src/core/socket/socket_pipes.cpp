@@ -116,6 +116,27 @@ void socket::adopt(const std::shared_ptr<pipe_end>& pipe)
     }
 }
 
+// One that a call has made: where the socket cannot take it, all is as if it had not been made.
+void socket::adopt_made(const std::shared_ptr<pipe_end>& pipe)
+{
+    pipe->made_by_call = pipe->connected_side;
+    try {
+        adopt(pipe);
+        if (pipe->is_inproc)
+            if (const auto info = pipe->take_peer())
+                pattern_->identified(*pipe, *info);
+    } catch (...) {
+        pipe->refused.store(pipe->is_inproc, std::memory_order_relaxed); // nobody has seen it
+        if (pipes_.contains(*pipe))
+            close_pipe(*pipe, 0);
+        else if (pipe->is_inproc)
+            context_.inproc().close(*pipe, 0);
+        else
+            pipe->close(0);
+        throw;
+    }
+}
+
 void socket::count_connections() noexcept
 {
     const std::size_t count = pipes_.size();

@@ -57,11 +57,11 @@ public:
                                    [&](const auto& peer) { return condition(*peer.second); });
     }
 
-    /// `id` must be new.
+    /// `id` must be new. May throw std::bad_alloc, and nothing has changed.
     void add(core::pipe_end& pipe, std::string id)
     {
-        pipe.routing_id = id;
-        peers_.emplace(std::move(id), &pipe);
+        peers_.emplace(id, &pipe);
+        pipe.routing_id = std::move(id);
     }
 
     void remove(const core::pipe_end& pipe)
