@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls while there is no memory: an error, and nothing lost.
+#include "support/draft.hpp"
 #include "support/fixture.hpp"
 #include "support/scarce_memory.hpp"
+#include "support/wait.hpp"
 
 #ifdef ZLINK_MEMORY_CAN_BE_SCARCE
 
@@ -9,7 +11,9 @@
 #include <sys/uio.h>
 
 #include <array>
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <semaphore>
 #include <string>
 #include <thread>
@@ -390,6 +394,148 @@ TEST_P(ZlinkOnlyOutOfMemory, contexts_end)
         peer.close();
         context.term();
         refused = some.was_refused();
+    }
+}
+
+// An I/O thread has no memory for one thing that it does when a connection is made: it is made
+// again, and so are others.
+TEST_P(ZlinkOnlyOutOfMemory, connections_are_made_all_the_same)
+{
+    bool refused = true;
+    for (long allocations = 0; refused; ++allocations) {
+        SCOPED_TRACE(allocations);
+        test_context context;
+        test_socket bound(context, ZMQ_DEALER);
+        test_socket peer(context, ZMQ_DEALER);
+        peer.set(ZMQ_RECONNECT_IVL, 1);
+        const auto talks = [&bound = bound](test_socket& from) {
+            return wait_until([&] {
+                from.try_send("message");
+                return bound.readable(std::chrono::milliseconds(1));
+            });
+        };
+        {
+            const io_memory_but_once some(allocations);
+            const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+            peer.connect(address);
+            ASSERT_TRUE(talks(peer));
+            refused = some.was_refused();
+        }
+        while (bound.try_recv_parts(std::chrono::milliseconds(0))) {
+        }
+        test_socket next(context, ZMQ_DEALER);
+        next.set(ZMQ_RECONNECT_IVL, 1);
+        next.connect(bound.last_endpoint());
+        peer.close();
+        ASSERT_TRUE(talks(next));
+        next.close();
+        bound.close();
+        context.term();
+    }
+}
+
+int open_descriptors()
+{
+    int count = 0;
+    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator("/proc/self/fd"))
+        ++count;
+    return count;
+}
+
+// What has answered ENOMEM can be called again, and has left nothing behind.
+TEST_P(ZlinkOnlyOutOfMemory, endpoints_that_were_refused_can_be_tried_again)
+{
+    bool refused = true;
+    for (long allocations = 0; refused; ++allocations) {
+        SCOPED_TRACE(allocations);
+        test_context context;
+        test_socket another(context, ZMQ_PULL);
+        another.bind("tcp://127.0.0.1:*"); // so that the I/O thread has its descriptors
+        test_socket bound(context, ZMQ_PULL);
+        test_socket peer(context, ZMQ_PUSH);
+        const std::string address = fresh_bind_address(GetParam());
+        const int before = open_descriptors();
+        int error = 0;
+        refused = false;
+        const auto call = [&](auto what, void* socket, const std::string& endpoint) {
+            const memory_but_once some(allocations);
+            error = what(socket, endpoint.c_str()) == 0 ? 0 : zmq_errno();
+            refused |= some.was_refused();
+        };
+        call(zmq_bind, bound, address);
+        if (error) {
+            ASSERT_EQ(ENOMEM, error);
+            EXPECT_EQ(before, open_descriptors());
+            bound.bind(address);
+        }
+        call(zmq_connect, peer, bound.last_endpoint());
+        if (error) {
+            ASSERT_EQ(ENOMEM, error);
+            peer.set(ZMQ_SNDTIMEO, 0);
+            EXPECT_TRUE(fails_with(EAGAIN, zmq_send(peer, "", 0, 0))); // there is no connection
+            peer.set(ZMQ_SNDTIMEO, 10'000);
+            peer.connect(bound.last_endpoint());
+        }
+        peer.send("message");
+        EXPECT_EQ("message", bound.recv());
+        EXPECT_EQ(0, zmq_disconnect(peer, bound.last_endpoint().c_str()));
+        EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(peer, bound.last_endpoint().c_str())));
+        peer.close();
+        bound.close();
+        another.close();
+        context.term();
+    }
+}
+
+TEST(ZlinkOnlyOutOfMemory, datagrams_that_were_refused_can_be_tried_again)
+{
+    for (const auto call : {zmq_bind, zmq_connect}) {
+        bool refused = true;
+        for (long allocations = 0; refused; ++allocations) {
+            SCOPED_TRACE(allocations);
+            test_context context;
+            test_socket socket(context, call == zmq_bind ? ZMQ_DISH : ZMQ_RADIO);
+            const char* const address = "udp://127.0.0.1:47113";
+            int error = 0;
+            {
+                const memory_but_once some(allocations);
+                error = call(socket, address) == 0 ? 0 : zmq_errno();
+                refused = some.was_refused();
+            }
+            if (error) {
+                ASSERT_EQ(ENOMEM, error);
+                EXPECT_EQ(0, call(socket, address));
+            }
+            const auto end = call == zmq_bind ? zmq_unbind : zmq_disconnect;
+            EXPECT_EQ(0, end(socket, address));
+            EXPECT_TRUE(fails_with(ENOENT, end(socket, address)));
+            socket.close();
+            context.term();
+        }
+    }
+}
+
+// There may be mail: of connections to the socket, and of who reads the events.
+TEST_P(ZlinkOnlyOutOfMemory, monitored_sockets_close)
+{
+    for (long allocations = 0; allocations < 40; ++allocations) {
+        test_context context;
+        test_socket bound(context, ZMQ_PULL);
+        test_socket peer(context, ZMQ_PUSH);
+        const char* const events = "inproc://events that need a name of some length";
+        ASSERT_EQ(0, zmq_socket_monitor(bound, events, ZMQ_EVENT_ALL));
+        const std::string address = bound.bind_and_resolve(fresh_bind_address(GetParam()));
+        test_socket reader(context, ZMQ_PAIR);
+        reader.connect(events);
+        peer.connect(address);
+        peer.send("message");
+        {
+            const memory_for some(allocations);
+            EXPECT_EQ(0, zmq_close(bound.release()));
+        }
+        peer.close();
+        reader.close();
+        context.term();
     }
 }
 

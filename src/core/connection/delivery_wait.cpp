@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/delivery_wait.hpp"
 
+#include <new>
 #include <utility>
 
 namespace zlink::core {
@@ -15,10 +16,16 @@ void delivery_wait::begin(remaining_function remaining, end_function end, limit 
 {
     progress_ = std::chrono::steady_clock::now();
     remaining_bytes_ = 0;
-    look(std::move(remaining), std::move(end), how_long);
+    try {
+        look(remaining, end, how_long);
+    } catch (const std::bad_alloc&) {
+        timer_.reset();
+        throw;
+    }
 }
 
-void delivery_wait::look(remaining_function remaining, end_function end, limit how_long)
+void delivery_wait::look(const remaining_function& remaining, const end_function& end,
+                         limit how_long)
 {
     const std::size_t now_remaining = remaining();
     const auto now = std::chrono::steady_clock::now();
@@ -29,10 +36,15 @@ void delivery_wait::look(remaining_function remaining, end_function end, limit h
     if (!timer_)
         timer_ = std::make_unique<boost::asio::steady_timer>(io_);
     timer_->expires_after(interval);
-    timer_->async_wait([this, remaining = std::move(remaining), end = std::move(end),
-                        how_long](const auto& error) mutable {
-        if (!error && timer_)
-            look(std::move(remaining), std::move(end), how_long);
+    timer_->async_wait([this, remaining, end, how_long](const auto& error) {
+        if (error || !timer_)
+            return;
+        try {
+            look(remaining, end, how_long);
+        } catch (const std::bad_alloc&) {
+            timer_.reset();
+            end();
+        }
     });
 }
 

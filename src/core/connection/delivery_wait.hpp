@@ -28,14 +28,14 @@ public:
         none,        ///< somebody else watches whether it lives
     };
     /// Calls `end` once, from within if there is nothing to wait for. What both hold keeps this
-    /// alive.
+    /// alive. Throws std::bad_alloc, and does not wait; without memory later on it ends the wait.
     void begin(remaining_function remaining, end_function end, limit how_long = limit::short_stall);
     bool running() const noexcept { return timer_ != nullptr; }
     /// Allowed from within both functions.
     void stop() noexcept { timer_.reset(); }
 
 private:
-    void look(remaining_function remaining, end_function end, limit how_long);
+    void look(const remaining_function& remaining, const end_function& end, limit how_long);
 
     boost::asio::io_context& io_;
     std::unique_ptr<boost::asio::steady_timer> timer_; ///< while it waits

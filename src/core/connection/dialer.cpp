@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <boost/asio/error.hpp>
+#include <cerrno>
 #include <climits>
+#include <new>
 #include <random>
 #include <utility>
 #include <zmq.h>
@@ -16,48 +18,86 @@ dialer::dialer(boost::asio::io_context& io, const transport_row& transport,
     : io_(io), transport_(transport), endpoint_(std::move(endpoint)), options_(std::move(options))
 {}
 
-void dialer::start(connected_handler connected, event_handler happened)
+/// What the handlers of an attempt hold together. If they are dropped before the attempt has told
+/// its result, it has run out of memory, wherever that was.
+struct dialer::answer {
+    explicit answer(std::shared_ptr<dialer> whose) noexcept : to(std::move(whose)) {}
+    ~answer()
+    {
+        if (to->awaited_ == this)
+            to->get_stuck();
+    }
+    answer(const answer&) = delete;
+    answer& operator=(const answer&) = delete;
+
+    const std::shared_ptr<dialer> to;
+};
+
+void dialer::start(connected_handler connected, event_handler happened, stuck_handler stuck)
 {
-    connected_ = std::move(connected);
-    happened_ = std::move(happened);
+    to_ = std::make_shared<const handlers>(
+        handlers{std::move(connected), std::move(happened), std::move(stuck)});
     attempt();
 }
 
-void dialer::attempt()
+void dialer::attempt() noexcept
 {
     using step = transport::connect_handler::step;
-    const auto self = shared_from_this();
-    attempt_ = endpoint_->connect(io_, {[self](const transport::error_code& error,
+    try {
+        const auto awaited = std::make_shared<answer>(shared_from_this());
+        awaited_ = awaited.get();
+        attempt_ =
+            endpoint_->connect(io_, {[awaited](const transport::error_code& error,
                                                std::unique_ptr<transport::stream> stream) {
-                                            self->attempted(error, std::move(stream));
-                                        },
-                                        [self](step what, int value) {
-                                            if (what == step::delayed)
-                                                return self->tell(ZMQ_EVENT_CONNECT_DELAYED, value);
-                                            self->tell_closed();
-                                            self->closed_descriptor_ = value;
-                                        }});
+                                         awaited->to->attempted(*awaited, error, std::move(stream));
+                                     },
+                                     [awaited](step what, int value) {
+                                         dialer& self = *awaited->to;
+                                         if (what == step::delayed)
+                                             return self.tell(ZMQ_EVENT_CONNECT_DELAYED, value);
+                                         self.tell_closed();
+                                         self.closed_descriptor_ = value;
+                                     }});
+    } catch (...) { // no memory, or no thread to look up a name
+        get_stuck();
+    }
 }
 
-void dialer::attempted(const transport::error_code& error,
+void dialer::attempted(const answer& which, const transport::error_code& error,
                        std::unique_ptr<transport::stream> stream)
 {
+    if (awaited_ != &which)
+        return; // nobody waits for it any more
+    awaited_ = nullptr;
     attempt_.reset();
-    if (!connected_)
-        return;
     if (error)
         return failed(error);
-    tell_closed(); // before there is a connection, whose ends an event would name
-    const connected_handler connected = connected_; // stop() may come from within
-    connected(std::move(stream));
+    tell_closed();       // before there is a connection, whose ends an event would name
+    const auto to = to_; // stop() may come from within
+    to->connected(std::move(stream));
 }
 
 void dialer::failed(const transport::error_code& error)
 {
     if (retries_after(error))
         return retry();
-    const connected_handler connected = connected_;
-    connected(nullptr);
+    const auto to = to_;
+    to->connected(nullptr);
+}
+
+void dialer::get_stuck() noexcept
+{
+    awaited_ = nullptr;
+    attempt_.reset();
+    is_stuck_ = true;
+    if (to_)
+        to_->stuck();
+}
+
+void dialer::go_on()
+{
+    if (std::exchange(is_stuck_, false) && to_)
+        failed({ENOMEM, boost::system::system_category()});
 }
 
 void dialer::succeeded()
@@ -101,33 +141,38 @@ int dialer::next_interval_ms()
 
 void dialer::retry()
 {
-    interval_ms_ = next_interval_ms();
+    try {
+        const int interval_ms = next_interval_ms();
+        if (!timer_)
+            timer_ = std::make_unique<boost::asio::steady_timer>(io_);
+        timer_->expires_after(std::chrono::milliseconds(interval_ms));
+        timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
+            if (!error && self->to_)
+                self->attempt();
+        });
+        interval_ms_ = interval_ms;
+    } catch (const std::bad_alloc&) {
+        return get_stuck();
+    }
     tell(ZMQ_EVENT_CONNECT_RETRIED, interval_ms_);
-    if (!timer_)
-        timer_ = std::make_unique<boost::asio::steady_timer>(io_);
-    timer_->expires_after(std::chrono::milliseconds(interval_ms_));
-    timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
-        if (!error && self->connected_)
-            self->attempt();
-    });
 }
 
 void dialer::tell_closed()
 {
-    if (const auto descriptor = std::exchange(closed_descriptor_, std::nullopt);
-        descriptor && happened_)
-        happened_(ZMQ_EVENT_CLOSED, *descriptor);
+    if (const auto descriptor = std::exchange(closed_descriptor_, std::nullopt); descriptor && to_)
+        to_->happened(ZMQ_EVENT_CLOSED, *descriptor);
 }
 
 void dialer::stop() noexcept
 {
-    connected_ = nullptr;
+    awaited_ = nullptr;
     if (timer_)
         timer_->cancel();
-    if (attempt_)
-        std::exchange(attempt_, nullptr)->cancel();
+    if (const auto pending = attempt_.lock())
+        pending->cancel();
+    attempt_.reset();
     tell_closed();
-    happened_ = nullptr;
+    to_ = nullptr;
 }
 
 } // namespace zlink::core

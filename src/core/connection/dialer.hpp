@@ -24,6 +24,8 @@ public:
     using connected_handler = std::function<void(std::unique_ptr<transport::stream>)>;
     /// Told of ZMQ_EVENT_CONNECT_DELAYED, _CLOSED and _CONNECT_RETRIED with their values.
     using event_handler = std::function<void(std::uint64_t event, int value)>;
+    /// It cannot go on by itself, as there is no memory: go_on() is to be called after a while.
+    using stuck_handler = std::function<void()>;
 
     dialer(boost::asio::io_context& io, const transport_row& transport,
            std::shared_ptr<transport::connect_endpoint> endpoint,
@@ -35,8 +37,12 @@ public:
     /// `connected` is called with each connection made; then nothing more happens until retry(), or
     /// until unreached() where the upgrades of the connection have not led to the peer.
     /// With null: there is none, and no other try will be made. The last ZMQ_EVENT_CLOSED is told
-    /// after that, by stop(): who hears it may connect again.
-    void start(connected_handler connected, event_handler happened);
+    /// after that, by stop(): who hears it may connect again. No handler may throw. Throws
+    /// std::bad_alloc, and may be called again.
+    void start(
+        connected_handler connected, event_handler happened, stuck_handler stuck = [] {});
+    /// After `stuck`: as if an attempt to connect had failed; nothing if it is not stuck.
+    void go_on();
     /// The connection has come as far as its traffic: the reconnect interval starts anew.
     void succeeded();
     /// The connection does not lead to the peer, for this reason, and its descriptor was closed:
@@ -49,16 +55,25 @@ public:
     void stop() noexcept;
 
 private:
-    void attempt();
+    struct handlers {
+        connected_handler connected;
+        event_handler happened;
+        stuck_handler stuck;
+    };
+    struct answer;
+
+    void attempt() noexcept;
     void failed(const transport::error_code& error);
-    void attempted(const transport::error_code& error, std::unique_ptr<transport::stream> stream);
+    void attempted(const answer& which, const transport::error_code& error,
+                   std::unique_ptr<transport::stream> stream);
+    void get_stuck() noexcept;
     bool retries_after(const transport::error_code& error) const noexcept;
     int next_interval_ms();
     void tell(std::uint64_t event, int value)
     {
         tell_closed();
-        if (happened_)
-            happened_(event, value);
+        if (to_)
+            to_->happened(event, value);
     }
     void tell_closed();
 
@@ -66,10 +81,11 @@ private:
     const transport_row& transport_;
     const std::shared_ptr<transport::connect_endpoint> endpoint_;
     const std::shared_ptr<const socket_options> options_;
-    std::unique_ptr<boost::asio::steady_timer> timer_; ///< once it has tried again
-    std::shared_ptr<transport::connect_attempt> attempt_;
-    connected_handler connected_;
-    event_handler happened_;
+    std::unique_ptr<boost::asio::steady_timer> timer_;  ///< once it has tried again
+    std::weak_ptr<transport::connect_attempt> attempt_; ///< while it is pending
+    const answer* awaited_ = nullptr;                   ///< that of the attempt
+    std::shared_ptr<const handlers> to_;                ///< null before start() and after stop()
+    bool is_stuck_ = false;
     std::optional<int> closed_descriptor_; ///< of which ZMQ_EVENT_CLOSED is still to be told
     int interval_ms_ = 0; ///< of the last retry, 0 = none since the last connection
 };

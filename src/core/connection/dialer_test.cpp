@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <gtest/gtest.h>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,26 @@ public:
     }
 };
 
+/// Drops the handler of the first attempt, as a transport does that runs out of memory; the next
+/// one makes a connection.
+class forgetful final : public transport::connect_endpoint {
+public:
+    explicit forgetful(bool throws) noexcept : throws_(throws) {}
+    std::shared_ptr<transport::connect_attempt> connect(boost::asio::io_context&,
+                                                        transport::connect_handler handler) override
+    {
+        if (++attempts_ > 1)
+            handler({}, std::make_unique<test::memory_stream>());
+        else if (throws_)
+            throw std::bad_alloc();
+        return nullptr;
+    }
+
+private:
+    const bool throws_;
+    int attempts_ = 0;
+};
+
 class Dialer : public ::testing::Test {
 protected:
     void start()
@@ -38,7 +59,8 @@ protected:
             [this](std::uint64_t event, int value) {
                 told_.push_back((event == ZMQ_EVENT_CLOSED ? "closed " : "other ") +
                                 std::to_string(value));
-            });
+            },
+            [this] { told_.emplace_back("stuck"); });
     }
 
     boost::asio::io_context io_;
@@ -67,6 +89,36 @@ TEST_F(Dialer, gives_up_a_peer_that_was_not_reached_where_no_other_try_is_wanted
     EXPECT_EQ("given up", told_.back());
     dialer_->stop();
     EXPECT_EQ("closed 8", told_.back()) << "who hears it may connect again";
+}
+
+TEST_F(Dialer, tries_again_when_an_attempt_had_no_memory)
+{
+    for (const bool throws : {false, true}) {
+        told_.clear();
+        options_->reconnect_interval_ms = 1;
+        dialer_ =
+            std::make_shared<dialer>(io_, row_, std::make_shared<forgetful>(throws), options_);
+        start();
+        EXPECT_EQ("stuck", told_.back());
+        dialer_->go_on();
+        EXPECT_EQ("other 1", told_.back()) << "the interval";
+        dialer_->go_on();
+        io_.restart();
+        io_.run();
+        EXPECT_EQ("connected", told_.back());
+        dialer_->stop();
+        EXPECT_EQ("connected", told_.back());
+    }
+}
+
+TEST_F(Dialer, that_has_no_memory_gives_up_where_no_other_try_is_wanted)
+{
+    options_->reconnect_interval_ms = 0;
+    dialer_ = std::make_shared<dialer>(io_, row_, std::make_shared<forgetful>(true), options_);
+    start();
+    dialer_->go_on();
+    EXPECT_EQ("given up", told_.back());
+    dialer_->stop();
 }
 
 } // namespace

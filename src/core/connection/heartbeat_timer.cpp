@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/heartbeat_timer.hpp"
 
+#include <new>
+
 namespace zlink::core {
 namespace {
 
@@ -57,8 +59,13 @@ void heartbeat_timer::schedule(std::shared_ptr<void> owner)
         return;
     timer_ = std::make_unique<boost::asio::steady_timer>(io_, *deadline);
     timer_->async_wait([this, owner = std::move(owner)](const auto& error) {
-        if (!error && heartbeat_)
+        if (error || !heartbeat_)
+            return;
+        try {
             beat(owner);
+        } catch (const std::bad_alloc&) { // nobody would judge the peer any more
+            due_(action::dead);
+        }
     });
 }
 

@@ -19,8 +19,8 @@ void incoming::begin(const engine::wire& how, std::shared_ptr<pipe_end> to,
 {
     if (conflates_receiving(*options_) && !unconflated_)
         unconflated_ = std::make_unique<base::channel>();
+    decoder_ = make_decoder(how, unconflated_ ? *unconflated_ : to->channels()->b_to_a, commands);
     to_ = std::move(to);
-    decoder_ = make_decoder(how, unconflated_ ? *unconflated_ : to_->channels()->b_to_a, commands);
     connected_ = true;
 }
 

@@ -28,7 +28,7 @@ public:
     {}
 
     /// A connection with this wire begins; what it brings is for `to`. Commands that are no
-    /// messages are told to `commands`.
+    /// messages are told to `commands`. Throws std::bad_alloc, and nothing has changed.
     void begin(const engine::wire& how, std::shared_ptr<pipe_end> to,
                engine::command_handler& commands);
     /// Reads the connection; after each time pass_on() is due. Only after begin().

@@ -71,8 +71,14 @@ void listener::wait()
             self->accept();
         });
     } catch (const std::bad_alloc&) {
-        ask(request::begin); // needs no memory
+        wait_later();
     }
+}
+
+// Needs no memory.
+void listener::wait_later() noexcept
+{
+    thread_.ask_later(*this, static_cast<unsigned>(request::begin), shared_from_this());
 }
 
 // What is taken into traffic in a call is little beside what may be calling at once: the kernel's
@@ -131,14 +137,14 @@ void listener::begin_session(runtime::io_thread& target, transport::acceptor::re
 }
 
 // There are no descriptors for another connection, or no memory.
-void listener::pause(int error)
+void listener::pause(int error) noexcept
 {
+    link_->events.emit({ZMQ_EVENT_ACCEPT_FAILED,
+                        monitor_event::number(error),
+                        monitor_event::side::bound,
+                        endpoint_,
+                        {}});
     try {
-        link_->events.emit({ZMQ_EVENT_ACCEPT_FAILED,
-                            monitor_event::number(error),
-                            monitor_event::side::bound,
-                            endpoint_,
-                            {}});
         pause_.emplace(thread_.context());
         pause_->expires_after(pause_after_failure);
         pause_->async_wait([self = shared_from_this()](const transport::error_code& stopped) {
@@ -146,7 +152,7 @@ void listener::pause(int error)
                 self->wait();
         });
     } catch (const std::bad_alloc&) {
-        ask(request::begin);
+        wait_later();
     }
 }
 

@@ -41,11 +41,12 @@ private:
     enum class request : unsigned { begin, end };
 
     void ask(request what) noexcept;
+    void wait_later() noexcept;
     void wait();
     void accept();
     void accept_soon();
     void begin_session(runtime::io_thread& target, transport::acceptor::result accepted);
-    void pause(int error);
+    void pause(int error) noexcept;
     void end();
 
     runtime::io_pool& pool_;

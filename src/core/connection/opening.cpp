@@ -100,7 +100,7 @@ void opening::begin_stage()
         limit(upgrade->limit());
     at.on_resumed([weak = weak_from_this()] {
         if (const auto self = weak.lock())
-            self->pump();
+            self->attempt([&self] { self->pump(); });
     });
     if (!current_upgrade()) {
         handshake_->on_connection_asked_for([this] { return stream_->info(); });
@@ -266,17 +266,30 @@ void opening::wait(transport::direction which)
         (to_read ? self->waiting_to_read_ : self->waiting_to_write_) = false;
         if (error)
             return self->end_broken(error.value());
-        if (to_read) {
-            if (self->read())
-                self->pump();
-            return;
-        }
-        if (const auto flushed = self->stream_->flush(); flushed.failed())
-            return self->end_broken(flushed.error);
-        else if (flushed.would_block())
-            return self->wait(transport::direction::write);
-        self->pump();
+        self->attempt([&] {
+            if (to_read) {
+                if (self->read())
+                    self->pump();
+                return;
+            }
+            if (const auto flushed = self->stream_->flush(); flushed.failed())
+                return self->end_broken(flushed.error);
+            else if (flushed.would_block())
+                return self->wait(transport::direction::write);
+            self->pump();
+        });
     });
+}
+
+template <class Body>
+void opening::attempt(Body body) noexcept
+{
+    try {
+        body();
+    } catch (const std::bad_alloc&) {
+        if (!is_over())
+            end_broken(ENOMEM);
+    }
 }
 
 // --- ends

@@ -46,7 +46,7 @@ public:
         std::vector<std::byte> unsent{};   ///< what has to go out before anything else,
         std::span<const std::byte> rest{}; ///< and what came in behind; valid during the call
     };
-    using end_handler = std::function<void(const ending&)>;
+    using end_handler = std::function<void(const ending&)>; ///< must not throw
 
     /// How the connection is framed, given the protocol that its upgrades have agreed on.
     using frame_function = std::function<engine::framing(std::string_view protocol)>;
@@ -68,8 +68,8 @@ public:
         /// There is a connection to the peer; perhaps at once.
         std::function<void()> reached;
     };
-    /// Begins; the handlers may be called from within. `limit_ms`: for all that comes once the peer
-    /// is reached, 0 = none.
+    /// Begins; the handlers may be called from within. Throws std::bad_alloc: stop() has to follow.
+    /// `limit_ms`: for all that comes once the peer is reached, 0 = none.
     void start(int limit_ms, handlers to, first_look look = first_look::none);
     /// Is there no connection to the peer yet?
     bool is_reaching() const noexcept;
@@ -84,6 +84,9 @@ public:
 
 private:
     bool is_over() const noexcept { return !to_.ended; }
+    /// The body of a handler: if it runs out of memory, the connection is broken.
+    template <class Body>
+    void attempt(Body body) noexcept;
     bool is_last() const noexcept { return stage_ + 1 >= stages(); }
     std::size_t stages() const noexcept { return upgrades_.size() + (handshake_ ? 1 : 0); }
     transport::exchange& current() const noexcept;

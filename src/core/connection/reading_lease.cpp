@@ -2,6 +2,7 @@
 #include "core/connection/reading_lease.hpp"
 #include "base/system/no_cancellation.hpp"
 
+#include <new>
 #include <utility>
 
 namespace zlink::core {
@@ -195,13 +196,15 @@ void reading_lease::watch(std::function<void()> unused)
 {
     watching_ = true;
     sharing_->timer.expires_after(watch_interval);
-    sharing_->timer.async_wait([this, unused = std::move(unused)](const auto& error) mutable {
+    sharing_->timer.async_wait([this, unused = std::move(unused)](const auto& error) {
         if (error || !watching_)
             return;
-        if (was_used())
-            watch(std::move(unused));
-        else
-            unused();
+        try {
+            if (was_used())
+                return watch(unused);
+        } catch (const std::bad_alloc&) { // nobody would look again
+        }
+        unused();
     });
 }
 

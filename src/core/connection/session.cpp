@@ -41,7 +41,8 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       endpoint_(std::move(endpoint)),
       in_(io_, options_, *this),
       was_accepted_(was_accepted),
-      heartbeat_(io_, [this](engine::heartbeat::action what) { beat(what); }),
+      heartbeat_(io_,
+                 [this](engine::heartbeat::action what) { attempt([this, what] { beat(what); }); }),
       delivery_(io_),
       write_policy_(link_->fan_out)
 {
@@ -75,25 +76,45 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
     dialer_ = std::make_shared<dialer>(io_, transport, std::move(address), options_);
 }
 
-session::~session() = default;
+session::~session()
+{
+    if (!finished_)
+        --thread_.load();
+}
 
 std::shared_ptr<pipe_end> session::make_pipe()
 {
-    channels_ = std::make_shared<channel_pair>();
-    socket_end_ = make_pipe_end(channels_, true, link_->box);
-    socket_end_->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
-    if (exchanges_plain_bytes())
-        socket_end_->write_plain_bytes();
-    else if (is_raw())
-        socket_end_->write_chunks();
-    socket_end_->set_limits(options_->send_hwm, options_->receive_hwm);
-    socket_end_->set_other_end(shared_from_this());
-    socket_end_->connected_side = dialer_ != nullptr;
-    socket_end_->endpoint = endpoint_;
-    // The socket's thread may be in a call through the pipe before this one.
-    retired_out_ = std::exchange(out_, std::make_unique<writer>(channels_->a_to_b));
-    writer_.store(out_.get(), std::memory_order_release);
+    create_pipe();
+    announced_ = true;
     return socket_end_;
+}
+
+void session::create_pipe()
+{
+    auto channels = std::make_shared<channel_pair>();
+    auto end = make_pipe_end(channels, true, link_->box);
+    auto out = std::make_unique<writer>(channels->a_to_b);
+    end->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
+    if (exchanges_plain_bytes())
+        end->write_plain_bytes();
+    else if (is_raw())
+        end->write_chunks();
+    end->set_limits(options_->send_hwm, options_->receive_hwm);
+    end->set_other_end(shared_from_this());
+    end->connected_side = dialer_ != nullptr;
+    end->endpoint = endpoint_;
+    channels_ = std::move(channels);
+    socket_end_ = std::move(end);
+    // The socket's thread may be in a call through the pipe before this one.
+    retired_out_ = std::exchange(out_, std::move(out));
+    writer_.store(out_.get(), std::memory_order_release);
+}
+
+// If it knows the pipe.
+void session::tell_socket(std::uint32_t events) noexcept
+{
+    if (socket_end_ && announced_)
+        socket_end_->notify(events);
 }
 
 void session::ask(request what) noexcept
@@ -103,9 +124,50 @@ void session::ask(request what) noexcept
 
 void session::do_request(unsigned number)
 {
-    switch (static_cast<request>(number)) {
+    try {
+        serve(static_cast<request>(number));
+    } catch (const std::bad_alloc&) {
+        if (!stream_)
+            throw; // it is asked for again
+        recover();
+    }
+}
+
+template <class Body>
+void session::attempt(Body body) noexcept
+{
+    try {
+        body();
+    } catch (const std::bad_alloc&) {
+        recover();
+    }
+}
+
+// Memory has run out somewhere: that is the end of the connection, as if it were broken.
+void session::recover() noexcept
+{
+    try {
+        if (is_reaching() || (dialer_ && stream_ && phase_ == phase::none))
+            return unreached(ENOMEM);
+        if (phase_ == phase::opening && !closing_)
+            report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ENOMEM);
+        lost(loss::connection);
+    } catch (const std::bad_alloc&) {
+        thread_.ask_later(*this, static_cast<unsigned>(request::recover), shared_from_this());
+    }
+}
+
+void session::serve(request what)
+{
+    switch (what) {
+    case request::recover:
+        return recover();
     case request::begin:
         return begin();
+    case request::go_on_dialing:
+        if (dialer_)
+            dialer_->go_on();
+        return;
     case request::stop_reconnecting:
         return stop_reconnecting();
     case request::write_for_owner:
@@ -118,7 +180,7 @@ void session::do_request(unsigned number)
         return read();
     case request::tell_of_room:
         if (has_traffic())
-            socket_end_->notify(pipe_end::writable);
+            tell_socket(pipe_end::writable);
         return;
     case request::drain:
         return drain();
@@ -129,7 +191,7 @@ void session::do_request(unsigned number)
     case request::refuse:
         return refuse();
     case request::close_before_traffic:
-        if (!channels_)
+        if (!announced_)
             finish();
         return;
     case request::close_after_output:
@@ -147,27 +209,42 @@ void session::begin()
         return begin_opening();
     dialer_->start(
         [self = shared_from_this()](std::unique_ptr<transport::stream> stream) {
-            if (!stream)
-                return self->give_up();
-            const dialer& made_by = *self->dialer_;
-            self->stream_ = std::move(stream);
-            self->prepare_opening(made_by.transport(), made_by.endpoint().make_upgrades());
-            self->begin_opening();
+            self->attempt([&] { self->connected(std::move(stream)); });
         },
-        [self = shared_from_this()](std::uint64_t event, int value) {
-            self->report(event, value);
+        [self = shared_from_this()](std::uint64_t event, int value) { self->report(event, value); },
+        [self = shared_from_this()] {
+            self->thread_.ask_later(*self, static_cast<unsigned>(request::go_on_dialing), self);
         });
+}
+
+void session::connected(std::unique_ptr<transport::stream> stream)
+{
+    if (!stream)
+        return give_up();
+    stream_ = std::move(stream);
+    descriptor_ = -1;
+    descriptor_ = facts().descriptor;
+    prepare_opening(dialer_->transport(), dialer_->endpoint().make_upgrades());
+    begin_opening();
 }
 
 // --- monitor -----------------------------------------------------------------------------------
 
 // Events of a connection name both of its ends; later on a broken one cannot be asked any more.
-void session::report(std::uint64_t event, int value)
+void session::report(std::uint64_t event, int value) noexcept
 {
-    if (!link_ || !link_->events.active())
+    if (!link_ || !link_->events.wants(event))
         return;
     using side = monitor_event::side;
-    const transport::stream_info& known = stream_ ? facts() : transport::stream_info{};
+    const transport::stream_info nothing_known;
+    const transport::stream_info* found = &nothing_known;
+    try {
+        if (stream_)
+            found = &facts();
+    } catch (const std::bad_alloc&) {
+        // What has happened is told all the same.
+    }
+    const transport::stream_info& known = *found;
     const auto number = monitor_event::number(value);
     if (was_accepted_)
         link_->events.emit({event, number, side::bound, endpoint_, known.remote_endpoint});
@@ -240,11 +317,12 @@ void session::begin_opening()
         reached();
         return begin_traffic({.kind = opening::end_kind::succeeded});
     }
-    opening_->start(
-        closing_ ? 0 : options_->handshake_interval_ms,
-        {[self = shared_from_this()](const opening::ending& how) { self->end_opening(how); },
-         [this] { reached(); }},
-        was_accepted_ ? opening::first_look::read : opening::first_look::none);
+    opening_->start(closing_ ? 0 : options_->handshake_interval_ms,
+                    {[self = shared_from_this()](const opening::ending& how) {
+                         self->attempt([&] { self->end_opening(how); });
+                     },
+                     [this] { reached(); }},
+                    was_accepted_ ? opening::first_look::read : opening::first_look::none);
 }
 
 // The connection leads to the peer.
@@ -295,10 +373,10 @@ int session::drop_unreached()
 {
     stop_opening();
     phase_ = phase::none;
-    const int descriptor = stream_->info().descriptor;
     stream_->close();
     stream_.reset();
-    return descriptor;
+    facts_.reset();
+    return descriptor_;
 }
 
 // As if no connection had been made.
@@ -322,29 +400,31 @@ void session::close_unreached()
     report(ZMQ_EVENT_CLOSED, drop_unreached());
 }
 
-// The connection is there, and the peer is known as far as it will be.
+// The connection is there, and the peer is known as far as it will be. What needs memory comes
+// first: a pipe of which the socket was not told when there is none waits for the next connection.
 void session::begin_traffic(const opening::ending& how)
 {
     const engine::remote_peer& remote = how.remote;
     const transport::stream_info& known = facts();
-    const bool is_new = !channels_;
-    if (is_new) {
-        make_pipe();
-        if (was_accepted_)
-            socket_end_->far_end = known.remote_endpoint;
-    }
-    socket_end_->set_peer(describe_peer(remote, known));
-    phase_ = phase::traffic;
-    if (dialer_)
-        dialer_->succeeded();
+    const bool is_new = !announced_;
+    if (!channels_)
+        create_pipe();
+    if (was_accepted_)
+        socket_end_->far_end = known.remote_endpoint;
+    auto peer = std::make_unique<peer_info>(describe_peer(remote, known));
     const engine::wire wire = make_wire(how);
     in_.begin(wire, socket_end_);
-    bool announced = true;
+    bool is_there = true;
     attach_writer(how, wire, known.packet_bytes, [&] {
-        announced = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
-                                               : pipe_end::identified);
+        socket_end_->set_peer(std::move(peer));
+        phase_ = phase::traffic;
+        is_there = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
+                                              : pipe_end::identified);
+        announced_ = true;
     });
-    if (is_new && !announced)
+    if (dialer_)
+        dialer_->succeeded();
+    if (is_new && !is_there)
         return finish(); // the socket was closed meanwhile; an older pipe is closed by a call
     // After the socket knows: who hears of it may send. Older protocols have no handshake to speak
     // of.
@@ -629,7 +709,8 @@ void session::grant_lease()
 void session::watch_reading()
 {
     if (has_traffic())
-        in_.lease().watch([self = shared_from_this()] { self->read(); });
+        in_.lease().watch(
+            [self = shared_from_this()] { self->attempt([&self] { self->read(); }); });
 }
 
 void session::on_command(std::span<const std::byte> body)
@@ -646,8 +727,8 @@ void session::on_command(std::span<const std::byte> body)
 
 void session::detach_writer() noexcept
 {
-    if (out_ && out_->detach() && socket_end_)
-        socket_end_->notify(pipe_end::writable);
+    if (out_ && out_->detach())
+        tell_socket(pipe_end::writable);
 }
 
 void session::drain()
@@ -660,7 +741,7 @@ void session::handle(writer::outcome outcome)
 {
     using status = writer::status;
     if (outcome.wake_producer)
-        socket_end_->notify(pipe_end::writable);
+        tell_socket(pipe_end::writable);
     switch (outcome.state) {
     case status::blocked:
         wait(transport::direction::write);
@@ -726,11 +807,12 @@ void session::read_rest()
 // The socket wants no more of this connection, but what has come by now.
 void session::read_last()
 {
-    if (phase_ == phase::traffic && !closing_)
-        if (const auto read = in_.read_all(*stream_, false); read != reader::status::dry)
-            lost_by(read);
-    if (socket_end_)
-        socket_end_->notify(pipe_end::closed);
+    attempt([this] {
+        if (phase_ == phase::traffic && !closing_)
+            if (const auto read = in_.read_all(*stream_, false); read != reader::status::dry)
+                lost_by(read);
+    });
+    tell_socket(pipe_end::closed);
 }
 
 // What somebody on the way has damaged says nothing about the peer: it may be tried again.
@@ -757,11 +839,13 @@ void session::wait(transport::direction which)
         if (wait.number != number || !self->stream_)
             return;
         wait.pending = false;
-        if (error)
-            return self->lost(loss::connection);
-        if (for_input)
-            return self->read();
-        self->drain();
+        self->attempt([&] {
+            if (error)
+                return self->lost(loss::connection);
+            if (for_input)
+                return self->read();
+            self->drain();
+        });
     });
 }
 
@@ -826,12 +910,12 @@ void session::lost(loss why)
     in_.incoming().reset();
     const bool had_traffic = has_traffic();
     phase_ = phase::none;
-    const bool ends = !dialer_ || ended_here_ || (closing_ && !channels_);
+    const bool ends = !dialer_ || ended_here_ || (closing_ && !announced_);
     // An endpoint will never do after a protocol error.
     const bool again = !ends && why == loss::connection && may_reconnect_ &&
                        dialer_->retries_after_loss(opening_ != nullptr);
     // The pipe lives with the connection; the next one gets a new pipe.
-    const bool leaves_pipe = again && options_->immediate && channels_;
+    const bool leaves_pipe = again && options_->immediate && announced_;
     // Without another connection, what waits for one has nowhere to go.
     const bool ends_pipe = !again || leaves_pipe;
     if (socket_end_)
@@ -839,12 +923,12 @@ void session::lost(loss why)
     // The socket is told before the application, by a notice or the monitor: who hears of the loss
     // may send, and that must not go the same way.
     if (had_traffic && !closing_) {
-        if (ends_pipe && socket_end_ && in_.incoming().tells_of_loss())
-            socket_end_->notify(pipe_end::leaving);
+        if (ends_pipe && in_.incoming().tells_of_loss())
+            tell_socket(pipe_end::leaving);
         in_.incoming().tell_of_loss(again);
     }
-    if (ends_pipe && socket_end_)
-        socket_end_->notify(pipe_end::closed);
+    if (ends_pipe)
+        tell_socket(pipe_end::closed);
     if (!again)
         leave_endpoint(why == loss::connection);
     if (!closing_)
@@ -857,11 +941,8 @@ void session::lost(loss why)
     room_wait_.forget();
     if (!again || (leaves_pipe && closing_))
         return finish();
-    if (leaves_pipe) {
-        socket_end_.reset();
-        in_.incoming().leave();
-        retired_ = std::move(channels_);
-    }
+    if (leaves_pipe)
+        leave_pipe();
     dialer_->retry();
     finish_if_drained();
 }
@@ -878,8 +959,14 @@ void session::refuse()
         report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EADDRINUSE);
         lost(loss::connection);
     }
-    if (finished_ || !socket_end_)
-        return;
+    if (!finished_ && socket_end_)
+        leave_pipe();
+}
+
+// The next connection has another one.
+void session::leave_pipe() noexcept
+{
+    announced_ = false;
     socket_end_.reset();
     in_.incoming().leave();
     retired_ = std::move(channels_);
@@ -888,8 +975,7 @@ void session::refuse()
 // There is no connection, and none will be made: the pipe ends as it does with a connection.
 void session::give_up()
 {
-    if (socket_end_)
-        socket_end_->notify(pipe_end::closed);
+    tell_socket(pipe_end::closed);
     leave_endpoint(false);
     finish();
 }
@@ -938,7 +1024,7 @@ void session::begin_close(request why, int linger_ms)
     } catch (const std::bad_alloc&) {
         // What is to be delivered is not given up: this is tried again.
         closing_ = false;
-        ask(why);
+        thread_.ask_later(*this, static_cast<unsigned>(why), shared_from_this());
     }
 }
 
@@ -947,7 +1033,7 @@ void session::deliver_and_finish(int linger_ms)
     if (options_->heartbeat.interval_ms == 0)
         heartbeat_.pause(shared_from_this()); // nothing is read any more
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
-    if (!channels_ || linger_ms == 0 || !options_->traits->lingers)
+    if (!announced_ || linger_ms == 0 || !options_->traits->lingers)
         return finish();
     finish_if_drained();
     if (finished_)
@@ -980,11 +1066,17 @@ void session::finish_if_drained()
 {
     if (!closing_ || finished_ || delivery_.running() || (out_ && !out_->drained()))
         return;
+    if (!has_traffic())
+        return finish();
     const auto self = shared_from_this();
-    delivery_.begin([self] { return self->has_traffic() ? self->stream_->undelivered_bytes() : 0; },
-                    [self] { self->finish(); },
-                    heartbeat_.judges() ? delivery_wait::limit::none
-                                        : delivery_wait::limit::short_stall);
+    try {
+        delivery_.begin(
+            [self] { return self->has_traffic() ? self->stream_->undelivered_bytes() : 0; },
+            [self] { self->finish(); },
+            heartbeat_.judges() ? delivery_wait::limit::none : delivery_wait::limit::short_stall);
+    } catch (const std::bad_alloc&) {
+        thread_.ask_later(*this, static_cast<unsigned>(request::drain), self); // looks again
+    }
 }
 
 void session::finish()
@@ -1016,8 +1108,8 @@ void session::finish()
     in_.incoming().reset();
     if (out_)
         out_->discard(); // memory of the application is given back now, not some time later
-    if (ended_here_ && socket_end_)
-        socket_end_->notify(pipe_end::closed);
+    if (ended_here_)
+        tell_socket(pipe_end::closed);
     socket_end_.reset();
     in_.incoming().leave();
     link_.reset();

@@ -54,7 +54,8 @@ public:
             const transport_row& transport, std::shared_ptr<transport::connect_endpoint> address);
     ~session() override;
 
-    /// Creates the pipe. The socket's thread, before start() (IMMEDIATE=0), or else the I/O thread.
+    /// Creates the pipe, for a socket that has it from the beginning (IMMEDIATE=0). The socket's
+    /// thread, before start(). Throws std::bad_alloc, and there is none.
     std::shared_ptr<pipe_end> make_pipe();
     /// Any thread: begins.
     void start() noexcept { ask(request::begin); }
@@ -128,7 +129,9 @@ private:
     }
     /// What is asked of the I/O thread, by it or another; done in this order.
     enum class request : unsigned {
+        recover,
         begin,
+        go_on_dialing,
         stop_reconnecting,
         write_for_owner,
         grant_lease,
@@ -155,8 +158,16 @@ private:
         }
     };
 
+    void serve(request what);
+    /// The body of a handler in the I/O thread: if it runs out of memory, the connection ends.
+    template <class Body>
+    void attempt(Body body) noexcept;
+    void recover() noexcept;
     void begin();
+    void connected(std::unique_ptr<transport::stream> stream);
     void begin_opening();
+    void create_pipe();
+    void tell_socket(std::uint32_t events) noexcept;
     std::unique_ptr<engine::mechanism> make_mechanism() const;
     void prepare_opening(const transport_row& transport, transport::upgrades upgrades);
     void pass_on();
@@ -206,7 +217,8 @@ private:
     void wait(transport::direction which);
     void lost(loss why);
     void refuse();
-    void report(std::uint64_t event, int value);
+    void leave_pipe() noexcept;
+    void report(std::uint64_t event, int value) noexcept;
     void report_failure(const engine::failure_event& what);
     const transport::stream_info& facts();
     void give_up();
@@ -232,6 +244,7 @@ private:
         retired_; ///< of a pipe given up: out_ and in_ may still refer to it
     std::shared_ptr<channel_pair> channels_;
     std::shared_ptr<pipe_end> socket_end_;
+    bool announced_ = false; ///< the socket has the pipe, or has been told of it
     std::unique_ptr<writer> retired_out_;
     std::unique_ptr<writer> out_;
     std::atomic<writer*> writer_{nullptr};      ///< out_, for the socket's thread

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace zlink::core {
@@ -37,7 +36,8 @@ void subscription_relay::begin(std::vector<std::byte>& opening, subscription_sou
     knows_no_groups_ = remote.major < 3 && groups;
     std::vector<std::byte> commands;
     // A verbose publisher sees every single subscription, but none again after a reconnection.
-    source.snapshot(commands, !std::exchange(has_announced_, true), pipe, [&] {
+    source.snapshot(commands, !has_announced_, pipe, [&] {
+        has_announced_ = true;
         stale_before_ = pipe.channels()->a_to_b.queue.published_position();
         pipe.takes_subscriptions = true;
         announce();

@@ -4,6 +4,7 @@
 #include "core/connection/inproc.hpp"
 #include "engine/handshake/zap.hpp"
 
+#include <new>
 #include <utility>
 
 namespace zlink::core {
@@ -69,16 +70,14 @@ void zap_conversation::on_closed(int) noexcept
 
 void zap_conversation::do_request(unsigned number)
 {
-    switch (static_cast<request>(number)) {
-    case request::read_reply:
-        return read_reply();
-    case request::end_without_reply:
+    try {
         read_reply();
-        if (end_) {
-            end_->mark_other_gone();
-            decide(engine::handshake_error::no_authenticator);
-        }
-        return;
+    } catch (const std::bad_alloc&) { // it may be gone: the peer is to try again
+        return decide(engine::handshake_error::denied_for_now);
+    }
+    if (static_cast<request>(number) == request::end_without_reply && end_) {
+        end_->mark_other_gone();
+        decide(engine::handshake_error::no_authenticator);
     }
 }
 

@@ -2,6 +2,7 @@
 #include "engine/handshake/handshake.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/memory/secret.hpp"
@@ -102,7 +103,11 @@ transport::exchange::state handshake::current_state() const noexcept
 void handshake::on_resumed(std::function<void()> resumed)
 {
     mechanism_->on_resumed([this, resumed = std::move(resumed)] {
-        send_commands();
+        try {
+            send_commands();
+        } catch (const std::bad_alloc&) { // or nobody would hear that it goes on
+            fail(handshake_error::denied_for_now);
+        }
         resumed();
     });
 }

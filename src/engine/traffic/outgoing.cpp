@@ -43,13 +43,16 @@ queued_header next_header(base::byte_queue::lookahead& ahead) noexcept
 
 void outgoing::begin(std::span<const std::byte> first, wire how, std::span<const std::byte> opening)
 {
-    error_ = 0;
-    offered_ = source::none;
-    staged_.assign(first.begin(), first.end());
-    staged_sent_ = 0;
-    control_.assign(opening.begin(), opening.end());
+    // What needs memory comes first: there is no connection yet when there is none.
+    std::vector<std::byte> staged(first.begin(), first.end());
+    std::vector<std::byte> control(opening.begin(), opening.end());
     encodes_queue_format_ = how.encodes_queue_format();
     wire_ = how.is_default() ? nullptr : std::make_unique<wire>(std::move(how));
+    error_ = 0;
+    offered_ = source::none;
+    staged_ = std::move(staged);
+    staged_sent_ = 0;
+    control_ = std::move(control);
 }
 
 void outgoing::end()
