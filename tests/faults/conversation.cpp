@@ -33,6 +33,7 @@ constexpr int fresh_probes = 200;
 constexpr int most_numbers = 300;
 constexpr long first_limit_ms = 400;
 constexpr long later_limit_ms = 250;
+constexpr long req_limit_ms = 2000; ///< a REQ that asks again throws the late answer away
 constexpr std::size_t largest_bytes = 150'000;
 constexpr std::array<std::size_t, 8> sizes_bytes{16, 100, 300, 5000, 16, 40'000, 64, largest_bytes};
 
@@ -473,7 +474,7 @@ void conversation::impl::exchange()
         pump(old, 10);
     if (!is_pipeline) {
         for (int number = 0; number < first_messages; ++number)
-            transfer(old, number, later_limit_ms);
+            transfer(old, number, what.pattern == "req-rep" ? req_limit_ms : later_limit_ms);
         return;
     }
     for (int number = 0; number < first_messages; ++number)
