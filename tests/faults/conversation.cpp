@@ -474,7 +474,8 @@ void conversation::impl::exchange()
         pump(old, 10);
     if (!is_pipeline) {
         for (int number = 0; number < first_messages; ++number)
-            transfer(old, number, what.pattern == "req-rep" ? req_limit_ms : later_limit_ms);
+            transfer(old, number,
+                     what.pattern == "req-rep" && missing() == 0 ? req_limit_ms : later_limit_ms);
         return;
     }
     for (int number = 0; number < first_messages; ++number)
