@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "transport/seldom_set.hpp"
 #include "transport/tls_settings.hpp"
 
 #include <cstdint>
@@ -12,6 +13,24 @@
 namespace zlink::transport {
 
 class shared_ports;
+
+/// A proxy to connect through.
+struct socks_settings {
+    /// "host:port" of a SOCKS5 proxy, perhaps after "source:port;"; empty = none.
+    std::string proxy;
+    std::string username;
+    std::string password;
+
+    bool operator==(const socks_settings&) const = default;
+};
+
+/// Whose pages may open a WebSocket, see websocket/origin.hpp.
+struct origin_settings {
+    std::string allowed; ///< a list; empty = all
+    std::string own;     ///< that a request to open one names; empty = none
+
+    bool operator==(const origin_settings&) const = default;
+};
 
 /// What a socket asks of its connections below ZMTP. -1 leaves a setting to the operating system.
 struct options {
@@ -29,19 +48,13 @@ struct options {
     int priority = 0;           ///< SO_PRIORITY; 0 = the operating system's
     int busy_poll_us = 0;       ///< SO_BUSY_POLL; 0 = the operating system's
     std::string bind_to_device;
-    /// "host:port" of a SOCKS5 proxy to connect through, perhaps after "source:port;"; empty =
-    /// none.
-    std::string socks_proxy;
-    std::string socks_username;
-    std::string socks_password;
+    seldom_set<socks_settings> socks;
     std::vector<std::string> accept_filters; ///< networks peers may come from; empty = all
     std::vector<pid_t> accepted_pids;        ///< ipc: peers that may connect; all lists empty = all
     std::vector<uid_t> accepted_uids;
     std::vector<gid_t> accepted_gids;
-    shared_tls_settings tls;
-    /// Origins whose pages may open a WebSocket, see websocket/origin.hpp; empty = all.
-    std::string allowed_origins;
-    std::string origin; ///< that a request to open a WebSocket names; empty = none
+    seldom_set<tls_settings> tls;
+    seldom_set<origin_settings> origins;
     int multicast_hops = 1;
     bool ipv6 = false;
     bool multicast_loop = true;

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/memory/lasting.hpp"
-
-#include <memory>
 #include <string>
 
 namespace zlink::transport {
@@ -24,30 +21,6 @@ struct tls_settings {
     bool trust_system = true;   ///< a client without `ca` trusts what the system trusts
 
     bool operator==(const tls_settings&) const = default;
-};
-
-/// Settings that few sockets have: none of them costs a pointer, and copies share them until one
-/// is changed.
-/// Thread safety: distinct objects: safe.
-class shared_tls_settings {
-public:
-    const tls_settings& operator*() const noexcept
-    {
-        static const base::lasting<tls_settings> defaults;
-        return settings_ ? *settings_ : defaults.value;
-    }
-    const tls_settings* operator->() const noexcept { return &**this; }
-    bool operator==(const shared_tls_settings& other) const noexcept { return **this == *other; }
-    /// To be changed. Throws std::bad_alloc.
-    tls_settings& edit()
-    {
-        if (!settings_ || settings_.use_count() != 1)
-            settings_ = std::make_shared<tls_settings>(**this);
-        return *settings_;
-    }
-
-private:
-    std::shared_ptr<tls_settings> settings_;
 };
 
 } // namespace zlink::transport

@@ -44,10 +44,11 @@ struct option_row {
     types settable_on = every_type;
 };
 
-#define ZLINK_AT_TLS(name)                                                                         \
-    [](socket_options& o) -> decltype((o.transport.tls.edit().name)) {                             \
-        return o.transport.tls.edit().name;                                                        \
+#define ZLINK_AT_SELDOM(settings, name)                                                            \
+    [](socket_options& o) -> decltype((o.transport.settings.edit().name)) {                        \
+        return o.transport.settings.edit().name;                                                   \
     }
+#define ZLINK_AT_TLS(name) ZLINK_AT_SELDOM(tls, name)
 #define ZLINK_AT(path) [](socket_options& o) -> decltype((o.path)) { return o.path; }
 
 // The wire has 16 bits for tenths of a second; what is given is rounded down to them.
@@ -135,11 +136,11 @@ constexpr std::array rows{
     option_row{ZMQ_TCP_KEEPALIVE_INTVL, both,
                integer{ZLINK_AT(transport.tcp_keepalive_interval_s), -1}},
     option_row{ZMQ_SOCKS_PROXY, both,
-               text{ZLINK_AT(transport.socks_proxy), SIZE_MAX, emptied::by_null}},
+               text{ZLINK_AT_SELDOM(socks, proxy), SIZE_MAX, emptied::by_null}},
     option_row{ZMQ_SOCKS_USERNAME, both,
-               text{ZLINK_AT(transport.socks_username), 255, emptied::by_null_or_no_bytes}},
+               text{ZLINK_AT_SELDOM(socks, username), 255, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_SOCKS_PASSWORD, both,
-               text{ZLINK_AT(transport.socks_password), 255, emptied::by_null_or_no_bytes}},
+               text{ZLINK_AT_SELDOM(socks, password), 255, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_TLS_CERT, with_tls,
                text{ZLINK_AT_TLS(certificate), SIZE_MAX, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_TLS_KEY, write_only_with_tls,
@@ -161,10 +162,10 @@ constexpr std::array rows{
     option_row{ZMQ_TLS_PINNED, with_tls,
                text{ZLINK_AT_TLS(pinned), SIZE_MAX, emptied::by_null_or_no_bytes}},
     option_row{ZMQ_WS_ALLOWED_ORIGINS, both,
-               text{ZLINK_AT(transport.allowed_origins), SIZE_MAX, emptied::by_null_or_no_bytes,
+               text{ZLINK_AT_SELDOM(origins, allowed), SIZE_MAX, emptied::by_null_or_no_bytes,
                     transport::websocket::is_origin_list}},
     option_row{ZMQ_WS_ORIGIN, both,
-               text{ZLINK_AT(transport.origin), transport::websocket::most_origin_bytes,
+               text{ZLINK_AT_SELDOM(origins, own), transport::websocket::most_origin_bytes,
                     emptied::by_null_or_no_bytes, transport::websocket::is_origin}},
     // The same by libzmq's names for wss, which bindings know.
     option_row{ZMQ_WSS_CERT_PEM, write_only_with_tls,

@@ -165,11 +165,11 @@ tcp_target target_of(std::string_view address, const options& settings)
     const auto parts = ip_host::split_local(address);
     if (parts.has_local)
         target.source.emplace(parts.local);
-    if (settings.socks_proxy.empty()) {
+    if (settings.socks->proxy.empty()) {
         target.next_hop = peer_of(address);
         return target;
     }
-    const auto proxy = ip_host::split_local(settings.socks_proxy);
+    const auto proxy = ip_host::split_local(settings.socks->proxy);
     if (proxy.has_local)
         target.source.emplace(proxy.local);
     target.next_hop = ip_host::split(proxy.remote).value_or(ip_host::host_port{});
@@ -305,7 +305,7 @@ public:
         const ip_host::host_port peer = peer_of(address_);
         through.push_back(std::make_unique<socks5_client>(
             socks5_request{peer.host, ip_host::parse_port(peer.port).value_or(0),
-                           settings_->socks_username, settings_->socks_password},
+                           settings_->socks->username, settings_->socks->password},
             settings_->connect_timeout_ms > 0
                 ? std::chrono::milliseconds(settings_->connect_timeout_ms)
                 : proxy_limit));
@@ -314,11 +314,11 @@ public:
 
     std::string first_hop() const override
     {
-        return uses_proxy() ? "tcp://" + settings_->socks_proxy : std::string();
+        return uses_proxy() ? "tcp://" + settings_->socks->proxy : std::string();
     }
 
 private:
-    bool uses_proxy() const noexcept { return !settings_->socks_proxy.empty(); }
+    bool uses_proxy() const noexcept { return !settings_->socks->proxy.empty(); }
 
     // As text, which is short: there may be many endpoints, and few attempts at a time.
     const std::string address_;

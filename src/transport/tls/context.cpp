@@ -88,8 +88,9 @@ int give_password(char* out, int size, int, void* settings)
 x509_ptr next_certificate(BIO* in)
 {
     X509* certificate = X509_new_ex(library_context(), nullptr);
-    if (certificate && !PEM_read_bio_X509(in, &certificate, give_password,
-                                          const_cast<tls_settings*>(&*shared_tls_settings()))) {
+    if (certificate &&
+        !PEM_read_bio_X509(in, &certificate, give_password,
+                           const_cast<tls_settings*>(&*seldom_set<tls_settings>()))) {
         X509_free(certificate);
         certificate = nullptr;
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "transport/seldom_set.hpp"
 #include "transport/stream.hpp"
 #include "transport/tls_settings.hpp"
 

@@ -300,8 +300,8 @@ void http_upgrade_server::take_head(std::string_view head)
         if (to_ != own_)
             return succeed({}); // the answer is the other one's
     }
-    if (own_ && !own_->settings().allowed_origins.empty() &&
-        !is_from(own_->settings().allowed_origins, request))
+    if (own_ && !own_->settings().origins->allowed.empty() &&
+        !is_from(own_->settings().origins->allowed, request))
         return refuse(http::status::forbidden, "The Origin is none that is served here.");
     const auto asked = items_of(request, field::sec_websocket_protocol);
     const auto chosen = std::ranges::find_if(asked, [this](std::string_view name) {

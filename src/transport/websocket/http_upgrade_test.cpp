@@ -407,7 +407,7 @@ TEST(HttpUpgradeServer, knows_whom_a_request_is_for)
 std::shared_ptr<const options> admitting(std::string origins)
 {
     options settings;
-    settings.allowed_origins = std::move(origins);
+    settings.origins.edit().allowed = std::move(origins);
     return std::make_shared<options>(settings);
 }
 

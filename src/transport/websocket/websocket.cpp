@@ -150,8 +150,7 @@ private:
     static bool share_all_but_origins(const options& one, const options& other)
     {
         options same = one;
-        same.allowed_origins = other.allowed_origins;
-        same.origin = other.origin;
+        same.origins = other.origins;
         return same == other;
     }
 
@@ -226,7 +225,7 @@ parse_connect(std::string_view text, std::shared_ptr<const options> settings, er
     if (error)
         return nullptr;
     return websocket::over(std::move(below), {websocket::host_field(address->tcp, default_port),
-                                              std::move(address->path), settings->origin});
+                                              std::move(address->path), settings->origins->own});
 }
 
 std::shared_ptr<bind_endpoint>

@@ -41,7 +41,7 @@ parse_connect(std::string_view text, std::shared_ptr<const options> settings, er
         return nullptr;
     return websocket::over(tls_parts::over(std::move(below), std::move(contexts)),
                            {websocket::host_field(address->tcp, default_port),
-                            std::move(address->path), settings->origin});
+                            std::move(address->path), settings->origins->own});
 }
 
 std::shared_ptr<bind_endpoint>
