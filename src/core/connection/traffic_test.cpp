@@ -619,6 +619,26 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
     }
 }
 
+// Nobody looks at an idle connection again: all that it took has to be known when the mark is
+// lowered.
+TEST_P(Traffic, that_passed_by_the_queue_leaves_room_for_the_next_message_at_a_lower_mark)
+{
+    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
+    memory_stream wide(random_, 10'000'000);
+    wide.random = nullptr;
+    writer_.attach(wide, {});
+    writer_.drain();
+    sender_.set_limits(10, 10);
+    for (unsigned sent = 0; sent < 1 + GetParam(); ++sent) {
+        ASSERT_TRUE(sender_.can_write());
+        ASSERT_TRUE(sender_.write(frame_of(std::string(9'000, 'x'), false)));
+    }
+    ASSERT_TRUE(writer_.drained());
+    sender_.set_limits(1, 10);
+    EXPECT_TRUE(sender_.can_write());
+    writer_.detach();
+}
+
 // The last part of a message is written from where it lies, and what comes before it along with it.
 TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
 {

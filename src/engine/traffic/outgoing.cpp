@@ -518,6 +518,7 @@ void outgoing::count_passed_by() noexcept
 {
     from_.credit.add_sent(1);
     wake_producer_ |= from_.credit.add_taken(1);
+    wake_producer_ |= from_.credit.report(); // nothing is queued behind it
     ++passed_by_;
 }
 
