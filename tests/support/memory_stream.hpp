@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/scarce_memory.hpp"
 #include "transport/stream.hpp"
 
 #include <algorithm>
@@ -19,6 +20,7 @@ namespace zlink::test {
 
 /// One end of a connection in memory, for unit tests: gives and takes as much as it is told to, and
 /// fails when it is told to. Without any setting it takes all that is written, and nothing comes.
+/// It has memory where scarce_memory.hpp leaves none.
 ///
 /// Thread safety: none.
 class memory_stream : public transport::stream, public transport::direct_input {
@@ -82,6 +84,7 @@ public:
 
     transport::io_result read_some(const iovec* buffers, int count) noexcept override
     {
+        const memory_of_test own;
         if (fails())
             return {0, error};
         if (!has_input())
@@ -103,6 +106,7 @@ public:
 
     transport::io_result write_some(const iovec* buffers, int count) noexcept override
     {
+        const memory_of_test own;
         ++attempts;
         if (on_write)
             on_write();

@@ -51,4 +51,14 @@ public:
     bool was_refused() const noexcept;
 };
 
+/// While it lives, this thread gets all the memory it wants: what a test needs for itself in the
+/// middle of what it tries without memory.
+class memory_of_test {
+public:
+    memory_of_test() noexcept;
+    ~memory_of_test();
+    memory_of_test(const memory_of_test&) = delete;
+    memory_of_test& operator=(const memory_of_test&) = delete;
+};
+
 } // namespace zlink::test

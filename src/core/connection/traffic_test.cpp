@@ -19,6 +19,9 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <memory>
+#include <new>
+#include <optional>
 #include <random>
 #include <string>
 #include <utility>
@@ -237,9 +240,6 @@ protected:
     {
 #ifdef ZLINK_MEMORY_CAN_BE_SCARCE
         if (memory_runs_out_) {
-            stream_.written.reserve(200'000); // it has memory
-            stream_.writes.clear();
-            stream_.writes.reserve(1000);
             const test::memory_but_once some(static_cast<long>(random_() % 8));
             const writer::outcome done = writer_.drain();
             times_without_memory_ += some.was_refused();
@@ -483,6 +483,80 @@ TEST_P(Traffic, loses_nothing_whichever_operation_fails)
             fail_at += fail_at > 60 ? 11 : 1;
     }
 }
+
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
+// The same with each allocation of the writing side: the connection goes on, or ends and the next
+// one brings what it did not take, once.
+TEST_P(Traffic, loses_nothing_whichever_allocation_fails)
+{
+    const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
+    bool refused = true;
+    for (long allocations = 0; refused; allocations += allocations > 60 ? 11 : 1) {
+        SCOPED_TRACE(allocations);
+        auto channels = std::make_shared<channel_pair>();
+        pipe_end sender(channels, true, nullptr);
+        writer out(channels->a_to_b);
+        sender.set_other_end(std::make_shared<idle_peer>());
+        std::vector<message> sent;
+        for (int i = 0; i < 12; ++i) {
+            sent.push_back(random_message(random_, 30'000));
+            for (std::size_t part = 0; part < sent.back().size(); ++part)
+                ASSERT_TRUE(
+                    sender.write(frame_of(sent.back()[part], part + 1 < sent.back().size())));
+        }
+        std::size_t next = 0;
+        // True if it has brought all there is.
+        const auto run = [&](memory_stream& stream) {
+            auto own = std::make_optional<test::memory_of_test>();
+            auto receiving = std::make_shared<channel_pair>();
+            pipe_end receiver(receiving, false, nullptr);
+            const auto in = make_decoder(test::make_wire(kind), receiving->a_to_b, commands_);
+            engine::wire how = test::make_wire(kind);
+            bool goes_on = true;
+            own.reset();
+            try {
+                out.attach(stream, {}, std::move(how));
+                if (test::has_commands(kind))
+                    out.send_command(ping);
+            } catch (const std::bad_alloc&) {
+                goes_on = false; // a session ends such a connection
+            }
+            for (int call = 0;
+                 call < 10'000 && goes_on && !(out.drained() && stream.written.empty()); ++call) {
+                goes_on = out.drain().state != writer::status::failed;
+                own.emplace();
+                if (goes_on)
+                    read_into(*in, stream);
+                own.reset();
+            }
+            own.emplace();
+            out.detach();
+            while (!stream.written.empty())
+                read_into(*in, stream);
+            expect_next(receiver, sent, next);
+            return goes_on;
+        };
+        bool first_has_all = false;
+        {
+            memory_stream first(random_, 20'000);
+            const test::memory_but_once memory(allocations);
+            first_has_all = run(first);
+            refused = memory.was_refused();
+        }
+        ASSERT_FALSE(HasFailure());
+        EXPECT_TRUE(refused || first_has_all);
+        if (first_has_all) {
+            EXPECT_EQ(sent.size(), next);
+        }
+        memory_stream second(random_, 1'000'000);
+        EXPECT_TRUE(run(second));
+        EXPECT_EQ(sent.size(), next);
+        EXPECT_TRUE(out.drained());
+        EXPECT_EQ(channels->a_to_b.credit.sent(), channels->a_to_b.credit.taken());
+        ASSERT_FALSE(HasFailure());
+    }
+}
+#endif
 
 TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
 {

@@ -8,6 +8,7 @@
 #include "engine/commands/traffic_commands.hpp"
 #include "engine/handshake/socket_types.hpp"
 #include "engine/handshake/zws.hpp"
+#include "support/scarce_memory.hpp"
 #include "transport/websocket/http_upgrade.hpp"
 #if ZLINK_HAS_TLS
 #include "support/certificates.hpp"
@@ -20,6 +21,7 @@
 #include <cstring>
 #include <gtest/gtest.h>
 #include <memory>
+#include <new>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -123,6 +125,7 @@ public:
     /// What one side has written is there for the other.
     static bool move(side& from, side& to)
     {
+        const test::memory_of_test own;
         const std::string bytes = std::exchange(from.stream.written, {});
         to.stream.input += bytes;
         return !bytes.empty();
@@ -288,6 +291,7 @@ public:
 
     bool sender_failed = false;
     bool receiver_failed = false; ///< or has found the end
+    bool may_lack_memory = false;
 
 private:
     void take(std::string bytes)
@@ -311,7 +315,10 @@ private:
         const int count = in_->prepare(space);
         const auto result = on_.server.pointer->read_some(space, count);
         if (result.bytes != 0) {
-            EXPECT_EQ(engine::inbound_error::none, in_->received(result.bytes));
+            const auto error = in_->received(result.bytes);
+            if (error == engine::inbound_error::out_of_memory && may_lack_memory)
+                throw std::bad_alloc(); // as other lacks of it, which end the connection
+            EXPECT_EQ(engine::inbound_error::none, error);
         }
         receiver_failed = result.failed() || (result.bytes == 0 && result.error == 0);
         return result.bytes != 0;
@@ -444,6 +451,56 @@ TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_operation_of_th
         EXPECT_GT(at, 20);
     }
 }
+
+#ifdef ZLINK_MEMORY_CAN_BE_SCARCE
+// The same with each allocation, of the encryption as well: the connection goes on, or ends.
+TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_allocation_of_the_traffic_fails)
+{
+    bool refused = true;
+    for (long allocations = 0; refused; allocations += allocations > 60 ? 7 : 1) {
+        SCOPED_TRACE(allocations);
+        queues between;
+        bool failed = false;
+        {
+            ends on(io_, GetParam());
+            on.open();
+            ASSERT_TRUE(on.is_open());
+            traffic first(on, between.out, between.received);
+            first.may_lack_memory = true;
+            {
+                const test::memory_but_once memory(allocations);
+                try {
+                    first.run();
+                } catch (const std::bad_alloc&) {
+                    first.receiver_failed = true; // a session ends such a connection
+                }
+                refused = memory.was_refused();
+            }
+            failed = first.sender_failed || first.receiver_failed;
+            EXPECT_TRUE(refused || !failed);
+            ASSERT_NO_FATAL_FAILURE(first.end());
+            for (side* each : {&on.client, &on.server})
+                each->pointer->shutdown();
+        }
+        const int begins = between.receive_all();
+        EXPECT_TRUE(begins == 0 || begins == -1);
+        if (!failed) {
+            EXPECT_EQ(queues::messages, between.next);
+        }
+        ends on(io_, GetParam());
+        on.open();
+        ASSERT_TRUE(on.is_open());
+        traffic second(on, between.out, between.received);
+        second.run();
+        EXPECT_FALSE(second.sender_failed || second.receiver_failed);
+        EXPECT_TRUE(between.out.drained());
+        if (between.receive_all() != -1) {
+            EXPECT_EQ(queues::messages, between.next);
+        }
+        ASSERT_FALSE(HasFailure());
+    }
+}
+#endif
 
 INSTANTIATE_TEST_SUITE_P(By, UpgradedConnection,
                          ::testing::Values(layers{"plain", false, false},
