@@ -585,6 +585,53 @@ def xpub_stream():
     return seeds
 
 
+def api_sequences():
+    """Two sockets of each pair of types, of which the first one is bound, and then what happens to them:
+    see act() in api_sequences_fuzz.cpp."""
+    def act_of(kind, *arguments):
+        return bytes([kind, *arguments])
+
+    def link(kind, how=2, marks=(5, 5, 5, 5)):
+        return act_of(0, kind, how, *marks)
+
+    send_one, few, many = 3, 4, 30
+    step, idle, settle = act_of(12), act_of(11, 50), act_of(19)
+
+    def send(who, size=4, shape=0):
+        return act_of(send_one, who, shape, size)
+
+    def burst(who, count=many, size=4, shape=0):
+        return act_of(5, count, who, shape, size)
+
+    def receive(who):
+        return act_of(9, who)
+
+    traffic = burst(0) + burst(1) + step + receive(1) + receive(0)
+    in_parts = burst(0, few, 9, 0x0f) + burst(1, few, 9, 0x0f) + idle
+    large = burst(0, few, 13) + idle + burst(1, few, 15) + step
+    half = act_of(6, 0, 1, 0) + act_of(6, 1, 1, 0)
+    cut = act_of(14, 0)
+    answer = b"".join(send(1) + step + receive(0) + send(0) + step + receive(1) for _ in range(4))
+    stories = {
+        "traffic": settle + traffic + in_parts + large + settle,
+        "breaks": settle + burst(0) + burst(1) + idle + cut + traffic + settle + large + cut + half + cut + large,
+        "before_connected": burst(0) + burst(1) + settle + traffic,
+        "answers": settle + answer + cut + settle + answer,
+        "leaves": settle + large + act_of(15, 1, 0) + traffic + act_of(16, 0, 2) + settle,
+        "marks": settle + burst(1, many, 13) + act_of(17, 1, 0) + step + receive(0) + burst(1, few, 13),
+    }
+    pairs = ("push_pull", "pair", "dealer", "dealer_router", "req_rep", "pub_sub", "xpub_sub", "pub_xsub",
+             "xpub_xsub")
+    seeds = {}
+    for kind, pair in enumerate(pairs):
+        for number, (story, acts) in enumerate(stories.items()):
+            start = bytes([kind, number, number % 4, (kind + number) % 4, 0, kind % 4])
+            topics = act_of(18, 1, 0, 1) if kind >= 5 else b""
+            seeds[f"{pair}_{story}"] = start + link(kind) + topics + acts
+            seeds[f"{pair}_{story}_other"] = start + link(kind, 1, (2, 3, 1, 4)) + topics + acts
+    return seeds
+
+
 def main():
     is_check = sys.argv[1:] == ["--check"]
     frames = recorded()
@@ -601,6 +648,7 @@ def main():
             "address": address(),
             "group_datagram": group_datagram(),
             "xpub_stream": xpub_stream(),
+            "api_sequences": api_sequences(),
     }.items():
         directory = FUZZ / "corpus" / target
         directory.mkdir(parents=True, exist_ok=True)

@@ -65,6 +65,8 @@ io_thread::~io_thread()
 int io_thread::start(int index, const thread_settings& settings)
 {
     settings_ = settings;
+    if (settings_.stepped)
+        return 0;
     const std::string prefix = settings.name_prefix.empty() ? "" : settings.name_prefix + "/";
     name_ = (prefix + "ZMQbg/IO/" + std::to_string(index)).substr(0, 15);
     // Signals are for the threads of the application.
@@ -107,6 +109,22 @@ void io_thread::run_handlers()
         if (paused_ && clock::now() >= pause_ends_)
             end_pause();
     }
+}
+
+bool io_thread::step()
+{
+    try {
+        return io_.poll_one() != 0;
+    } catch (...) {
+        return true; // as in run()
+    }
+}
+
+void io_thread::await(const std::atomic<bool>& ended)
+{
+    while (settings_.stepped && !ended.load())
+        step();
+    ended.wait(false);
 }
 
 void io_thread::stop() noexcept

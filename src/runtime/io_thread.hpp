@@ -20,6 +20,8 @@ struct thread_settings {
     int scheduling_policy = -1; ///< SCHED_*, -1 = leave it
     std::vector<int> cpus;      ///< allowed CPUs; empty = all
     std::string name_prefix;
+    /// For tests, which decide what happens when: there is no thread, step() runs the loop.
+    bool stepped = false;
 };
 
 /// An object that lives in an I/O thread and that is asked for things, by any thread: see
@@ -58,6 +60,11 @@ public:
     void stop() noexcept;
 
     boost::asio::io_context& context() noexcept { return io_; }
+    /// Without a thread (thread_settings::stepped): runs one handler that is due; false if there is
+    /// none.
+    bool step();
+    /// Waits until something that lives here has set `ended`.
+    void await(const std::atomic<bool>& ended);
     /// Any thread: has `whom` do something soon, after all that the caller has done so far; once,
     /// for all the times it is asked until then. What it was asked for together is done in the
     /// order of the numbers. `owner` keeps it alive. Needs no memory, so it cannot fail. The thread

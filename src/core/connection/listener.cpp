@@ -159,7 +159,7 @@ void listener::pause(int error) noexcept
 void listener::close() noexcept
 {
     ask(request::end);
-    ended_.wait(false); // the address must be free when zmq_unbind returns
+    thread_.await(ended_); // the address must be free when zmq_unbind returns
 }
 
 void listener::end()

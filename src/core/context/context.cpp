@@ -8,7 +8,10 @@
 #include <zmq.h>
 
 namespace zlink::core {
-context::context(const builtins& parts) : parts_(parts) {}
+context::context(const builtins& parts) : parts_(parts)
+{
+    options_.threads.stepped = parts.steps_io_threads;
+}
 
 context::~context()
 {

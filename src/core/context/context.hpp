@@ -30,6 +30,7 @@ struct builtins {
     std::span<const mechanism_row> mechanisms;
     std::span<const pattern_row> patterns;
     std::span<const transport::datagram_scheme* const> datagram_schemes;
+    bool steps_io_threads = false; ///< for tests, see runtime::thread_settings::stepped
 };
 
 /// Sockets, their I/O threads and the inproc names they share.
