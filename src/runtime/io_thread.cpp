@@ -113,6 +113,10 @@ void io_thread::run_handlers()
 
 bool io_thread::step()
 {
+    if (paused_ && clock::now() >= pause_ends_) {
+        io_.restart(); // which ask_later() has stopped
+        end_pause();
+    }
     try {
         return io_.poll_one() != 0;
     } catch (...) {
