@@ -33,10 +33,9 @@ struct dialer::answer {
     const std::shared_ptr<dialer> to;
 };
 
-void dialer::start(connected_handler connected, event_handler happened, stuck_handler stuck)
+void dialer::start(std::shared_ptr<dialing_owner> owner) noexcept
 {
-    to_ = std::make_shared<const handlers>(
-        handlers{std::move(connected), std::move(happened), std::move(stuck)});
+    to_ = std::move(owner);
     attempt();
 }
 
@@ -91,7 +90,7 @@ void dialer::get_stuck() noexcept
     attempt_.reset();
     is_stuck_ = true;
     if (to_)
-        to_->stuck();
+        to_->dialing_is_stuck();
 }
 
 void dialer::go_on()
@@ -160,7 +159,7 @@ void dialer::retry()
 void dialer::tell_closed()
 {
     if (const auto descriptor = std::exchange(closed_descriptor_, std::nullopt); descriptor && to_)
-        to_->happened(ZMQ_EVENT_CLOSED, *descriptor);
+        to_->dialing(ZMQ_EVENT_CLOSED, *descriptor);
 }
 
 void dialer::stop() noexcept

@@ -7,26 +7,34 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 namespace zlink::core {
 
+/// For whom a dialer connects. Nothing of this may throw.
+class dialing_owner {
+public:
+    virtual ~dialing_owner() = default;
+    /// With each connection made; then nothing more happens until dialer::retry(), or until
+    /// dialer::unreached() where the upgrades of the connection have not led to the peer. With
+    /// null: there is none, and no other try will be made.
+    virtual void connected(std::unique_ptr<transport::stream> stream) noexcept = 0;
+    /// ZMQ_EVENT_CONNECT_DELAYED, _CLOSED and _CONNECT_RETRIED with their values.
+    virtual void dialing(std::uint64_t event, int value) noexcept = 0;
+    /// The dialer cannot go on by itself, as there is no memory: dialer::go_on() is to be called
+    /// after a while.
+    virtual void dialing_is_stuck() noexcept = 0;
+};
+
 /// Connects to one endpoint. After a failure it tries again at the reconnect interval (which grows
 /// only with ZMQ_RECONNECT_IVL_MAX), until told to stop; where the options forbid another attempt
-/// it calls the handler with null.
+/// it tells of null.
 /// Thread safety: the thread of the I/O context only.
 /// Lifetime: keeps itself alive while something is pending; no call-back after stop().
 class dialer : public std::enable_shared_from_this<dialer> {
 public:
-    using connected_handler = std::function<void(std::unique_ptr<transport::stream>)>;
-    /// Told of ZMQ_EVENT_CONNECT_DELAYED, _CLOSED and _CONNECT_RETRIED with their values.
-    using event_handler = std::function<void(std::uint64_t event, int value)>;
-    /// It cannot go on by itself, as there is no memory: go_on() is to be called after a while.
-    using stuck_handler = std::function<void()>;
-
     dialer(boost::asio::io_context& io, const transport_row& transport,
            std::shared_ptr<transport::connect_endpoint> endpoint,
            std::shared_ptr<const socket_options> options);
@@ -34,19 +42,15 @@ public:
     const transport_row& transport() const noexcept { return transport_; }
     transport::connect_endpoint& endpoint() const noexcept { return *endpoint_; }
 
-    /// `connected` is called with each connection made; then nothing more happens until retry(), or
-    /// until unreached() where the upgrades of the connection have not led to the peer.
-    /// With null: there is none, and no other try will be made. The last ZMQ_EVENT_CLOSED is told
-    /// after that, by stop(): who hears it may connect again. No handler may throw. Throws
-    /// std::bad_alloc, and may be called again.
-    void start(
-        connected_handler connected, event_handler happened, stuck_handler stuck = [] {});
-    /// After `stuck`: as if an attempt to connect had failed; nothing if it is not stuck.
+    /// Begins; `owner` is kept until stop(). The last ZMQ_EVENT_CLOSED is told by stop(), when the
+    /// owner knows that there is no connection: who hears the event may connect again.
+    void start(std::shared_ptr<dialing_owner> owner) noexcept;
+    /// When it is stuck: as if an attempt to connect had failed; nothing if it is not stuck.
     void go_on();
     /// The connection has come as far as its traffic: the reconnect interval starts anew.
     void succeeded();
     /// The connection does not lead to the peer, for this reason, and its descriptor was closed:
-    /// retries, or calls `connected` with null, as if it had not been made.
+    /// retries, or tells of null, as if it had not been made.
     void unreached(const transport::error_code& error, int descriptor);
     /// Do the options want another try after a connection was lost, or could not be used?
     bool retries_after_loss(bool handshake_failed) const noexcept;
@@ -55,11 +59,6 @@ public:
     void stop() noexcept;
 
 private:
-    struct handlers {
-        connected_handler connected;
-        event_handler happened;
-        stuck_handler stuck;
-    };
     struct answer;
 
     void attempt() noexcept;
@@ -73,7 +72,7 @@ private:
     {
         tell_closed();
         if (to_)
-            to_->happened(event, value);
+            to_->dialing(event, value);
     }
     void tell_closed();
 
@@ -84,7 +83,7 @@ private:
     std::unique_ptr<boost::asio::steady_timer> timer_;  ///< once it has tried again
     std::weak_ptr<transport::connect_attempt> attempt_; ///< while it is pending
     const answer* awaited_ = nullptr;                   ///< that of the attempt
-    std::shared_ptr<const handlers> to_;                ///< null before start() and after stop()
+    std::shared_ptr<dialing_owner> to_;                 ///< null before start() and after stop()
     bool is_stuck_ = false;
     std::optional<int> closed_descriptor_; ///< of which ZMQ_EVENT_CLOSED is still to be told
     int interval_ms_ = 0; ///< of the last retry, 0 = none since the last connection

@@ -48,20 +48,18 @@ private:
     int attempts_ = 0;
 };
 
-class Dialer : public ::testing::Test {
+class Dialer : public ::testing::Test, public dialing_owner {
 protected:
-    void start()
+    void start() { dialer_->start({std::shared_ptr<void>(), this}); }
+    void connected(std::unique_ptr<transport::stream> stream) noexcept override
     {
-        dialer_->start(
-            [this](std::unique_ptr<transport::stream> stream) {
-                told_.emplace_back(stream ? "connected" : "given up");
-            },
-            [this](std::uint64_t event, int value) {
-                told_.push_back((event == ZMQ_EVENT_CLOSED ? "closed " : "other ") +
-                                std::to_string(value));
-            },
-            [this] { told_.emplace_back("stuck"); });
+        told_.emplace_back(stream ? "connected" : "given up");
     }
+    void dialing(std::uint64_t event, int value) noexcept override
+    {
+        told_.push_back((event == ZMQ_EVENT_CLOSED ? "closed " : "other ") + std::to_string(value));
+    }
+    void dialing_is_stuck() noexcept override { told_.emplace_back("stuck"); }
 
     boost::asio::io_context io_;
     transport_row row_{nullptr};

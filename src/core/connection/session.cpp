@@ -207,25 +207,30 @@ void session::begin()
         return;
     if (!dialer_)
         return begin_opening();
-    dialer_->start(
-        [self = shared_from_this()](std::unique_ptr<transport::stream> stream) {
-            self->attempt([&] { self->connected(std::move(stream)); });
-        },
-        [self = shared_from_this()](std::uint64_t event, int value) { self->report(event, value); },
-        [self = shared_from_this()] {
-            self->thread_.ask_later(*self, static_cast<unsigned>(request::go_on_dialing), self);
-        });
+    dialer_->start(shared_from_this());
 }
 
-void session::connected(std::unique_ptr<transport::stream> stream)
+void session::connected(std::unique_ptr<transport::stream> stream) noexcept
 {
-    if (!stream)
-        return give_up();
-    stream_ = std::move(stream);
-    descriptor_ = -1;
-    descriptor_ = facts().descriptor;
-    prepare_opening(dialer_->transport(), dialer_->endpoint().make_upgrades());
-    begin_opening();
+    attempt([&] {
+        if (!stream)
+            return give_up();
+        stream_ = std::move(stream);
+        descriptor_ = -1;
+        descriptor_ = facts().descriptor;
+        prepare_opening(dialer_->transport(), dialer_->endpoint().make_upgrades());
+        begin_opening();
+    });
+}
+
+void session::dialing(std::uint64_t event, int value) noexcept
+{
+    report(event, value);
+}
+
+void session::dialing_is_stuck() noexcept
+{
+    thread_.ask_later(*this, static_cast<unsigned>(request::go_on_dialing), shared_from_this());
 }
 
 // --- monitor -----------------------------------------------------------------------------------

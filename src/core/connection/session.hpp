@@ -41,6 +41,7 @@ class session final : public pipe_peer,
                       public engine::command_handler,
                       public runtime::resident,
                       public batched_connection,
+                      public dialing_owner,
                       public std::enable_shared_from_this<session> {
 public:
     /// For a connection that was accepted.
@@ -164,7 +165,9 @@ private:
     void attempt(Body body) noexcept;
     void recover() noexcept;
     void begin();
-    void connected(std::unique_ptr<transport::stream> stream);
+    void connected(std::unique_ptr<transport::stream> stream) noexcept override;
+    void dialing(std::uint64_t event, int value) noexcept override;
+    void dialing_is_stuck() noexcept override;
     void begin_opening();
     void create_pipe();
     void tell_socket(std::uint32_t events) noexcept;

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace zlink::core {
@@ -38,12 +39,16 @@ struct datagram_endpoint {
 /// Thread safety: the socket's thread.
 class endpoint_list {
 public:
-    /// add() of one endpoint of any kind needs no memory after this.
+    /// add() of one endpoint of this kind needs no memory after this. Throws std::bad_alloc.
+    template <class Endpoint>
     void reserve_one()
     {
-        make_room(bound_);
-        make_room(connected_);
-        make_room(datagrams_);
+        if constexpr (std::is_same_v<Endpoint, bound_endpoint>)
+            make_room(bound_);
+        else if constexpr (std::is_same_v<Endpoint, connected_endpoint>)
+            make_room(connected_);
+        else
+            make_room(datagrams_);
     }
     void add(bound_endpoint made) { bound_.push_back(std::move(made)); }
     /// Valid until the list is changed.

@@ -32,7 +32,7 @@ int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_ro
         return error.value();
     shared_text name(opened->endpoint());
     snapshot_options();
-    endpoints_.reserve_one();
+    endpoints_.reserve_one<datagram_endpoint>();
     datagram_endpoint made{name, std::string(text), role, nullptr, {}};
     const auto session = std::make_shared<datagram_session>(*thread, link_, options_, *head, role,
                                                             std::move(opened));

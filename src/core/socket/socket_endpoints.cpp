@@ -43,7 +43,7 @@ int socket::bind_inproc(std::string_view name, std::string_view text)
 {
     shared_text last{std::string(text)};
     bound_endpoint made{last, nullptr};
-    endpoints_.reserve_one(); // before the name is known: memory may run out
+    endpoints_.reserve_one<bound_endpoint>(); // before the name is known: memory may run out
     if (const int error = context_.inproc().bind(std::string(name), {link_, options_.get()}))
         return error;
     endpoints_.add(std::move(made));
@@ -90,7 +90,7 @@ int socket::bind(std::string_view text)
         return bind_failed(endpoint.address, row->scheme->known_unbound ? text : std::string_view(),
                            error.value(), std::move(acceptor));
     snapshot_options();
-    endpoints_.reserve_one();
+    endpoints_.reserve_one<bound_endpoint>();
     const int fd = acceptor->descriptor();
     shared_text bound(acceptor->endpoint());
     bound_endpoint made{bound, nullptr};
@@ -111,7 +111,7 @@ int socket::bind(std::string_view text)
 
 int socket::connect_inproc(std::string_view name, const shared_text& endpoint)
 {
-    endpoints_.reserve_one();
+    endpoints_.reserve_one<connected_endpoint>();
     const auto pipe = context_.inproc().connect(std::string(name), {link_, options_.get()});
     adopt_made(pipe);
     endpoints_.add(connected_endpoint{endpoint, nullptr, pipe});
@@ -148,7 +148,7 @@ int socket::connect(std::string_view text)
     if (!thread)
         return EMTHREAD;
     snapshot_options();
-    endpoints_.reserve_one();
+    endpoints_.reserve_one<connected_endpoint>();
     const auto connection =
         std::make_shared<session>(*thread, link_, options_, given, *row, std::move(address));
     std::shared_ptr<pipe_end> pipe;
