@@ -616,9 +616,7 @@ bool session::write_committed() noexcept
 {
     bool goes_on = false;
     current_writer().write_committed([&](writer::outcome outcome) {
-        goes_on = outcome.state == writer::status::written && outcome.messages != 1;
-        if (outcome.messages != 0)
-            write_policy_.batch_was_written(outcome.messages);
+        goes_on = outcome.state == writer::status::written;
         leave_rest(outcome);
     });
     return goes_on;

@@ -249,7 +249,6 @@ bool writer::begin_ownership()
     std::lock_guard lock(mutex_);
     if (!to_ || blocked_ || !out_.batches() || !base::has_heavy_fence())
         return false;
-    messages_before_ = from_.credit.sent() - 1; // one has just been committed
     return owns_writing_ = true;
 }
 
@@ -281,18 +280,7 @@ writer::outcome writer::write_for_owner()
 void writer::write_committed(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
-    const std::uint64_t messages = new_messages();
-    outcome result = write_committed_locked(1);
-    if (messages == 1 && result.state == status::written)
-        end_ownership_locked();
-    result.messages = messages;
-    then(result);
-}
-
-std::uint64_t writer::new_messages() noexcept
-{
-    const std::uint64_t sent = from_.credit.sent();
-    return sent - std::exchange(messages_before_, sent);
+    then(write_committed_locked(1));
 }
 
 writer::outcome writer::write_committed_locked(std::uint64_t fewest_messages)
@@ -402,7 +390,6 @@ writer::passed writer::write_through(const iovec (&message)[2], base::certain_me
     result.begins_ownership = begins_ownership && written == goal;
     if (result.begins_ownership) {
         owns_writing_ = true;
-        messages_before_ = from_.credit.sent();
         from_.queue.take_recall(); // of an ownership that has ended
     }
     if (holds_)

@@ -47,9 +47,6 @@ public:
     struct outcome {
         status state = status::idle;
         bool wake_producer = false; ///< the producer waits for room, and there is some now
-        /// Of write_committed(): how many messages the thread has committed since it looked last,
-        /// or since it became the owner.
-        std::uint64_t messages = 0;
     };
 
     explicit writer(base::channel& from) noexcept : from_(from), out_(from)
@@ -96,8 +93,7 @@ public:
     /// again.
     outcome write_for_owner();
     /// Any thread, for what it has committed itself: the same, waiting for whoever is writing;
-    /// the ownership ends if it has sent only one message, which nobody has to wait for, and with
-    /// `idle` if none. Calls `then` before detach() can go on, so that the
+    /// `idle` only if it has sent nothing. Calls `then` before detach() can go on, so that the
     /// connection's I/O context is still there.
     void write_committed(const std::function<void(outcome)>& then);
     /// Any thread. Ends the ownership of the sending thread; false if it was over. Before
@@ -151,7 +147,6 @@ private:
     template <class Attempt>
     bool press_on(stalls how, Attempt attempt) noexcept;
     status flush() noexcept;
-    std::uint64_t new_messages() noexcept;
     outcome write_committed_locked(std::uint64_t fewest_messages);
     outcome drain_from_io_thread();
     void end_ownership_locked();
@@ -173,7 +168,6 @@ private:
     bool owns_writing_ = false; ///< the sending thread writes what it commits
     std::size_t packet_bytes_ = 0;       ///< of the connection, see transport::stream_info
     std::uint64_t committed_before_ = 0; ///< at the last write_for_owner() or write_committed()
-    std::uint64_t messages_before_ = 0;  ///< at the last write_committed() or begin_ownership()
 };
 
 } // namespace zlink::core
