@@ -18,10 +18,10 @@
 #include <thread>
 #include <vector>
 
-#include "soak/soak_cell.hpp"
-#include "soak/soak_report.hpp"
-#include "soak/soak_stage.hpp"
-#include "soak/soak_watch.hpp"
+#include "soak_cell.hpp"
+#include "soak_report.hpp"
+#include "soak_stage.hpp"
+#include "soak_watch.hpp"
 #include "support/sanitizers.hpp"
 #include "support/wait.hpp"
 

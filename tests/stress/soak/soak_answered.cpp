@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "soak/soak_stage.hpp"
+#include "soak_stage.hpp"
 
 namespace zlink::test {
 namespace {

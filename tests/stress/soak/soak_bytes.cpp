@@ -2,8 +2,8 @@
 #include <cstring>
 #include <map>
 
-#include "no_loss_payload.hpp"
-#include "soak/soak_stage.hpp"
+#include "soak_stage.hpp"
+#include "stress/no_loss_payload.hpp"
 
 namespace zlink::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/soak_cell.hpp"
+#include "soak_cell.hpp"
 
 #include <zmq.h>
 

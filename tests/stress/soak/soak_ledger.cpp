@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/soak_ledger.hpp"
+#include "soak_ledger.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "crowd_message.hpp"
+#include "stress/crowd_message.hpp"
 
 namespace zlink::test {
 namespace {

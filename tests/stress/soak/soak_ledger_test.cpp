@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/soak_ledger.hpp"
+#include "soak_ledger.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crowd_message.hpp"
+#include "stress/crowd_message.hpp"
 
 namespace zlink::test {
 namespace {

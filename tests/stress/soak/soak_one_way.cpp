@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/draft.hpp"
 
-#include "soak/soak_stage.hpp"
+#include "soak_stage.hpp"
 
 namespace zlink::test {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "soak/soak_stage.hpp"
+#include "soak_stage.hpp"
 
 namespace zlink::test {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/soak_relay.hpp"
+#include "soak_relay.hpp"
 
 #include <cerrno>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/soak_report.hpp"
+#include "soak_report.hpp"
 
 #include <fmt/format.h>
 

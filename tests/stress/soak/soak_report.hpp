@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "soak/soak_cell.hpp"
-#include "soak/soak_ledger.hpp"
+#include "soak_cell.hpp"
+#include "soak_ledger.hpp"
 
 namespace zlink::test {
 

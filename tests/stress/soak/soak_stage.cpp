@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/soak_stage.hpp"
+#include "soak_stage.hpp"
 
 #include <array>
 #include <exception>

@@ -11,10 +11,10 @@
 #include <string>
 #include <thread>
 
-#include "crowd_message.hpp"
-#include "soak/soak_cell.hpp"
-#include "soak/soak_ledger.hpp"
-#include "soak/soak_relay.hpp"
+#include "soak_cell.hpp"
+#include "soak_ledger.hpp"
+#include "soak_relay.hpp"
+#include "stress/crowd_message.hpp"
 #include "support/socket.hpp"
 
 namespace zlink::test {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "soak/soak_watch.hpp"
+#include "soak_watch.hpp"
 
 #include <fmt/format.h>
 
