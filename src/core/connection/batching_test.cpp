@@ -138,14 +138,49 @@ TEST_F(Batching, is_written_when_its_thread_is_going_to_wait_elsewhere)
     EXPECT_EQ(status::written, write_committed());
     EXPECT_EQ(sizes{2 * begun_bytes_}, stream_.writes);
     send(100);
+    send(100);
     EXPECT_EQ(status::written, write_committed()) << "the ownership goes on";
-    EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_}), stream_.writes);
+    EXPECT_EQ((sizes{2 * begun_bytes_, 2 * begun_bytes_}), stream_.writes);
     EXPECT_EQ(status::idle, write_committed());
     EXPECT_EQ(status::idle, write_committed());
     send(100); // is told that the ownership is over, and begins another
     send(100);
     EXPECT_EQ(status::written, write_committed());
-    EXPECT_EQ((sizes{2 * begun_bytes_, begun_bytes_, 2 * begun_bytes_}), stream_.writes);
+    EXPECT_EQ((sizes{2 * begun_bytes_, 2 * begun_bytes_, 2 * begun_bytes_}), stream_.writes);
+}
+
+// Who has waited with it in vain is told, and the next message tells whoever is to write it.
+TEST_F(Batching, of_one_message_ends_the_ownership)
+{
+    std::vector<std::uint64_t> told;
+    const auto write_committed = [&] {
+        writer_.write_committed([&](const auto& outcome) { told.push_back(outcome.messages); });
+    };
+    begin_ownership();
+    write_committed();
+    EXPECT_EQ(sizes{begun_bytes_}, stream_.writes);
+    EXPECT_FALSE(writer_.end_ownership()) << "it is over";
+    send(100); // begins another
+    send(100);
+    send(100);
+    write_committed();
+    EXPECT_EQ((sizes{begun_bytes_, 3 * begun_bytes_}), stream_.writes);
+    send(100); // joins what goes on
+    write_committed();
+    EXPECT_EQ((sizes{begun_bytes_, 3 * begun_bytes_, begun_bytes_}), stream_.writes);
+    EXPECT_FALSE(writer_.end_ownership());
+    EXPECT_EQ((std::vector<std::uint64_t>{1, 3, 1}), told);
+}
+
+// The recall is of no use to a sender that has gone to sleep meanwhile: it begins anew.
+TEST_F(Batching, of_one_message_is_followed_by_one_that_is_told_of)
+{
+    begin_ownership();
+    writer_.write_committed([](const auto&) {});
+    sender_.flush_before_sleep();
+    send(100); // begins another
+    sender_.flush_before_sleep();
+    EXPECT_EQ((sizes{begun_bytes_, begun_bytes_}), stream_.writes);
 }
 
 /// Large messages that each end a little behind the border of a packet.

@@ -617,6 +617,8 @@ bool session::write_committed() noexcept
     bool goes_on = false;
     current_writer().write_committed([&](writer::outcome outcome) {
         goes_on = outcome.state == writer::status::written;
+        if (outcome.messages != 0)
+            write_policy_.batch_was_written(outcome.messages);
         leave_rest(outcome);
     });
     return goes_on;

@@ -249,6 +249,7 @@ bool writer::begin_ownership()
     std::lock_guard lock(mutex_);
     if (!to_ || blocked_ || !out_.batches() || !base::has_heavy_fence())
         return false;
+    messages_before_ = from_.credit.sent() - 1; // one has just been committed
     return owns_writing_ = true;
 }
 
@@ -274,23 +275,44 @@ writer::outcome writer::write_for_owner()
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock)
         return {status::written, false}; // the sending thread is at it
-    return write_committed_locked(fewest_messages_as_owner);
+    if (blocked_ || !owns_writing_)
+        return {status::idle, false};
+    return write_committed_locked(new_load() >= fewest_messages_as_owner);
 }
 
 void writer::write_committed(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
-    then(write_committed_locked(1));
+    outcome result;
+    if (!blocked_ && owns_writing_) {
+        const std::uint64_t messages = new_messages();
+        new_load(); // the I/O thread counts from here
+        result = write_committed_locked(messages > 1);
+        result.messages = messages;
+    }
+    then(result);
 }
 
-writer::outcome writer::write_committed_locked(std::uint64_t fewest_messages)
+// An ownership that does not go on ends before the rest is written: only then the consumer falls
+// asleep behind that, and the next commit wakes it, even by a sender that has taken the recall
+// back.
+writer::outcome writer::write_committed_locked(bool ownership_goes_on)
 {
-    if (blocked_ || !owns_writing_)
-        return {status::idle, false};
-    const std::uint64_t committed = from_.credit.sent() + bytes_written_ / small_message_bytes;
-    if (committed - std::exchange(committed_before_, committed) < fewest_messages)
+    if (!ownership_goes_on)
         end_ownership_locked();
     return drain_from_io_thread();
+}
+
+std::uint64_t writer::new_messages() noexcept
+{
+    const std::uint64_t sent = from_.credit.sent();
+    return sent - std::exchange(messages_before_, sent);
+}
+
+std::uint64_t writer::new_load() noexcept
+{
+    const std::uint64_t load = from_.credit.sent() + bytes_written_ / small_message_bytes;
+    return load - std::exchange(load_before_, load);
 }
 
 bool writer::end_ownership()
@@ -390,6 +412,7 @@ writer::passed writer::write_through(const iovec (&message)[2], base::certain_me
     result.begins_ownership = begins_ownership && written == goal;
     if (result.begins_ownership) {
         owns_writing_ = true;
+        messages_before_ = from_.credit.sent();
         from_.queue.take_recall(); // of an ownership that has ended
     }
     if (holds_)

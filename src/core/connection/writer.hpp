@@ -47,6 +47,9 @@ public:
     struct outcome {
         status state = status::idle;
         bool wake_producer = false; ///< the producer waits for room, and there is some now
+        /// Of write_committed(): how many messages the thread has committed as the owner since it
+        /// looked last.
+        std::uint64_t messages = 0;
     };
 
     explicit writer(base::channel& from) noexcept : from_(from), out_(from)
@@ -93,8 +96,8 @@ public:
     /// again.
     outcome write_for_owner();
     /// Any thread, for what it has committed itself: the same, waiting for whoever is writing;
-    /// `idle` only if it has sent nothing. Calls `then` before detach() can go on, so that the
-    /// connection's I/O context is still there.
+    /// `idle` as well if that is one message, as nothing has joined it. Calls `then` before
+    /// detach() can go on, so that the connection's I/O context is still there.
     void write_committed(const std::function<void(outcome)>& then);
     /// Any thread. Ends the ownership of the sending thread; false if it was over. Before
     /// write_last() or drain() the caller has to call base::heavy_fence(), for any number of
@@ -147,7 +150,9 @@ private:
     template <class Attempt>
     bool press_on(stalls how, Attempt attempt) noexcept;
     status flush() noexcept;
-    outcome write_committed_locked(std::uint64_t fewest_messages);
+    std::uint64_t new_messages() noexcept;
+    std::uint64_t new_load() noexcept;
+    outcome write_committed_locked(bool ownership_goes_on);
     outcome drain_from_io_thread();
     void end_ownership_locked();
     std::size_t rest_for_next(std::size_t before, const iovec (&message)[2]) noexcept;
@@ -166,8 +171,9 @@ private:
     bool full_ = false;         ///< the connection has not taken all it was offered last
     bool holds_ = false;        ///< the stream holds some of what it has taken: it is to be flushed
     bool owns_writing_ = false; ///< the sending thread writes what it commits
-    std::size_t packet_bytes_ = 0;       ///< of the connection, see transport::stream_info
-    std::uint64_t committed_before_ = 0; ///< at the last write_for_owner() or write_committed()
+    std::size_t packet_bytes_ = 0;      ///< of the connection, see transport::stream_info
+    std::uint64_t load_before_ = 0;     ///< at the last write_for_owner() or write_committed()
+    std::uint64_t messages_before_ = 0; ///< at the last write_committed() or begin_ownership()
 };
 
 } // namespace zlink::core

@@ -3,6 +3,8 @@
 
 #include "core/pace/burst.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -104,7 +106,19 @@ public:
         case fan_out_budget::extent::many:
             return choose_for_many();
         }
-        return thread.follows_quickly(now) ? way_of_quick_message(thread) : way::at_once;
+        if (!thread.follows_quickly(now))
+            return way::at_once;
+        const way how = way_of_quick_message(thread);
+        return how == way::in_batches && goes_alone() ? way::at_once : how;
+    }
+    /// Any thread. A batch of so many messages has waited for as long as one may while the thread
+    /// was busy. If nothing has joined the first one, those that come next do not wait.
+    void batch_was_written(std::uint64_t messages) noexcept
+    {
+        unsigned length = trial_.load(std::memory_order_relaxed);
+        length = messages > 1 ? shortest_trial : std::min(length * 2, longest_trial);
+        trial_.store(length, std::memory_order_relaxed);
+        alone_.store(messages > 1 ? 0 : length, std::memory_order_relaxed);
     }
     /// Does a message that could be written past the queue at `now` follow others so closely that
     /// batches move more of them?
@@ -140,7 +154,22 @@ private:
         return way::at_once;
     }
 
+    // Is this one of the messages that had better not wait for others?
+    bool goes_alone() noexcept
+    {
+        const unsigned left = alone_.load(std::memory_order_relaxed);
+        if (left != 0)
+            alone_.store(left - 1, std::memory_order_relaxed);
+        return left != 0;
+    }
+
+    // So many messages are written at once before it is tried again whether others join them.
+    static constexpr unsigned shortest_trial = 8;
+    static constexpr unsigned longest_trial = 1024;
+
     const std::shared_ptr<fan_out_budget> shared_;
+    std::atomic<unsigned> trial_{shortest_trial};
+    std::atomic<unsigned> alone_{0}; ///< messages that are still to be written at once
 };
 
 } // namespace zlink::core

@@ -105,6 +105,34 @@ TEST_F(WritePolicy, counts_from_the_end_of_a_batch)
     EXPECT_EQ(send(policy, 1us), way::in_batches);
 }
 
+// What a busy thread sends to a connection now and then gains nothing by waiting.
+TEST_F(WritePolicy, does_not_hold_back_what_nothing_joins)
+{
+    write_policy busy(std::make_shared<fan_out_budget>());
+    write_policy quiet(std::make_shared<fan_out_budget>());
+    for (int i = 0; i < 4; ++i)
+        send(busy, 1us);
+    EXPECT_EQ(send(quiet, 1us), way::in_batches);
+    const auto at_once = [&] {
+        int count = 0;
+        for (; send(quiet, 1us) == way::at_once; ++count)
+            EXPECT_EQ(send(busy, 1us), way::in_batches) << "it has a batch of its own";
+        return count;
+    };
+    quiet.batch_was_written(1);
+    const int first = at_once();
+    EXPECT_EQ(16, first);
+    quiet.batch_was_written(1);
+    EXPECT_EQ(2 * first, at_once()) << "it is tried ever less often";
+    quiet.batch_was_written(2);
+    EXPECT_EQ(0, at_once()) << "batches move more of them";
+    quiet.batch_was_written(1);
+    EXPECT_EQ(first, at_once());
+    for (int i = 0; i < 20; ++i)
+        quiet.batch_was_written(1);
+    EXPECT_EQ(1024, at_once()) << "at last";
+}
+
 /// A socket that sends each message to a few connections.
 class PublisherToFew : public WritePolicy {
 protected:
