@@ -131,6 +131,14 @@ void io_thread::await(const std::atomic<bool>& ended)
     ended.wait(false);
 }
 
+void io_thread::catch_up() noexcept
+{
+    const std::lock_guard lock(catching_up_);
+    last_asked_.had_turn.store(false);
+    ask(last_asked_, 0, nullptr);
+    await(last_asked_.had_turn);
+}
+
 void io_thread::stop() noexcept
 {
     if (!running_)
@@ -247,6 +255,12 @@ int io_pool::start(int threads, const thread_settings& settings)
         threads_.clear();
         throw;
     }
+}
+
+void io_pool::catch_up() noexcept
+{
+    for (const auto& thread : threads_)
+        thread->catch_up();
 }
 
 io_thread* io_pool::choose(std::uint64_t affinity) noexcept

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <pthread.h>
 #include <string>
 #include <vector>
@@ -65,6 +66,9 @@ public:
     bool step();
     /// Waits until something that lives here has set `ended`.
     void await(const std::atomic<bool>& ended);
+    /// Any other thread: waits until all has been done that its residents were asked for before;
+    /// not for what has to wait for memory, see ask_later().
+    void catch_up() noexcept;
     /// Any thread: has `whom` do something soon, after all that the caller has done so far; once,
     /// for all the times it is asked until then. What it was asked for together is done in the
     /// order of the numbers. `owner` keeps it alive. Needs no memory, so it cannot fail. The thread
@@ -109,6 +113,16 @@ private:
         handler_room* room;
     };
 
+    /// Is asked last, and tells that its turn has come.
+    struct last_asked final : resident {
+        void do_request(unsigned) override
+        {
+            had_turn.store(true);
+            had_turn.notify_all();
+        }
+        std::atomic<bool> had_turn{false};
+    };
+
     void enlist(resident& whom) noexcept;
     void end_pause() noexcept;
     void come_soon() noexcept;
@@ -124,6 +138,8 @@ private:
     resident* taken_ = nullptr;             ///< by this thread, the oldest first
     resident* paused_ = nullptr;            ///< they are asked when the pause ends
     clock::time_point pause_ends_{};        ///< while there are any
+    std::mutex catching_up_; ///< one at a time: a request that waits already had an earlier place
+    last_asked last_asked_;
     std::atomic<bool> stopping_{false};
     thread_settings settings_;
     std::string name_;
@@ -138,6 +154,8 @@ public:
     int start(int threads, const thread_settings& settings);
     void stop() noexcept { threads_.clear(); }
     bool empty() const noexcept { return threads_.empty(); }
+    /// As of each thread: see io_thread::catch_up().
+    void catch_up() noexcept;
     /// The least loaded thread among those whose bit is set (0 = all); null if there is none.
     io_thread* choose(std::uint64_t affinity) noexcept;
     /// The thread of this context; null if there is none.

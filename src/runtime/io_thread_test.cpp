@@ -51,6 +51,28 @@ TEST(residents, see_all_that_came_before_each_request)
     }
 }
 
+// Also where others wait for the same.
+TEST(residents, have_done_what_they_were_asked_for_once_the_thread_has_caught_up)
+{
+    io_thread thread;
+    ASSERT_EQ(0, thread.start(0, {}));
+    const auto work = [&thread] {
+        const auto own = std::make_shared<counter>();
+        for (int n = 1; n <= 5'000; ++n) {
+            own->told = n;
+            thread.ask(*own, 0, own);
+            thread.catch_up();
+            if (n != own->seen) {
+                ADD_FAILURE() << n << " was asked for, " << own->seen << " was done";
+                return;
+            }
+        }
+    };
+    std::thread other(work);
+    work();
+    other.join();
+}
+
 TEST(residents, that_are_never_served_are_let_go)
 {
     std::weak_ptr<counter> remaining;

@@ -809,12 +809,13 @@ void session::read_rest()
     lost_by(in_.read_all(*stream_, true));
 }
 
-// The socket wants no more of this connection, but what has come by now.
+// The socket wants no more of this connection, but what has come by now: the peer does not send it
+// again.
 void session::read_last()
 {
     attempt([this] {
         if (phase_ == phase::traffic && !closing_)
-            if (const auto read = in_.read_all(*stream_, false); read != reader::status::dry)
+            if (const auto read = in_.read_all(*stream_, true); read != reader::status::dry)
                 lost_by(read);
     });
     tell_socket(pipe_end::closed);

@@ -308,6 +308,12 @@ public:
     /// has come is read until `closed`, see pipe_peer::on_leave(). False if the other end is gone
     /// already: nothing follows.
     bool leave() noexcept;
+    /// Before hang_up(): what has come by now is read.
+    void read_last() noexcept
+    {
+        if (other_)
+            other_->on_leave();
+    }
     /// Ends the peer's side, as close() does, but what it has sent can still be read.
     void hang_up(int linger_ms) noexcept;
     /// Gives this end up; returns whether it was not given up before.

@@ -324,6 +324,7 @@ private:
     int end_datagrams(endpoint_role role, std::string_view text);
     int end_endpoints(endpoint_role role, std::string_view text);
     bool end_bound(std::string_view text);
+    void end_accepted(std::string_view endpoint);
     bool end_connected(std::string_view text);
     void end_pipes_of(const connected_endpoint& ended);
 

@@ -227,13 +227,30 @@ bool socket::end_bound(std::string_view text)
             continue; // pipes that exist stay
         }
         ended->listening->close();
+        context_.pool().catch_up(); // a connection is ended by now, or the socket is told of it
         process_mail();
-        pipes_.for_each_kept([&](pipe_end& pipe) {
-            if (!pipe.connected_side && pipe.endpoint.get() == ended->endpoint)
-                finish_pipe(pipe);
-        });
+        end_accepted(ended->endpoint);
     }
     return found;
+}
+
+// What has come over these connections can still be received. Nothing comes any more when this
+// returns: a peer whose messages went on arriving could not know which of them are the last.
+void socket::end_accepted(std::string_view endpoint)
+{
+    const auto for_each_accepted = [&](auto what) {
+        pipes_.for_each_kept([&](pipe_end& pipe) {
+            if (!pipe.connected_side && pipe.endpoint.get() == endpoint)
+                what(pipe);
+        });
+    };
+    for_each_accepted([&](pipe_end& pipe) {
+        end_own_reading(pipe);
+        pipe.read_last();
+        pipe.hang_up(options_->linger_ms);
+    });
+    context_.pool().catch_up();
+    for_each_accepted([&](pipe_end& pipe) { finish_pipe(pipe); });
 }
 
 bool socket::end_connected(std::string_view text)
