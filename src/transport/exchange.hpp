@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace zlink::transport {
@@ -78,11 +79,12 @@ public:
         static_cast<void>(rest);
     }
     /// Once done and all output sent: the stream, of this I/O context, that takes the place of the
-    /// given one.
-    virtual std::unique_ptr<stream> wrap(std::unique_ptr<stream> below, boost::asio::io_context& io)
+    /// given one. Throws std::bad_alloc, and the given one is left where it was.
+    virtual std::unique_ptr<stream> wrap(std::unique_ptr<stream>&& below,
+                                         boost::asio::io_context& io)
     {
         static_cast<void>(io);
-        return below;
+        return std::move(below);
     }
 };
 

@@ -9,7 +9,13 @@
 #include <cstring>
 #include <sys/prctl.h>
 
-extern "C" void* __libc_malloc(std::size_t bytes);
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* block, std::size_t bytes);
+void* __libc_memalign(std::size_t alignment, std::size_t bytes);
+void __libc_free(void* block);
+}
 
 namespace {
 
@@ -18,9 +24,12 @@ constexpr long any_number = -1;
 // For this thread.
 thread_local std::size_t refused_bytes = SIZE_MAX; // and all that is more
 thread_local long allocations_left = any_number;
-thread_local bool once = false; // after that there is memory again
+thread_local bool ends_after_refusal = false;
+thread_local long left_after_refusal = any_number; // then
+thread_local bool has_refused = false;
 
 thread_local int exempt = 0; // memory_of_test
+thread_local long blocks = 0;
 
 // For all I/O threads together.
 std::atomic<long> io_allocations_left{any_number};
@@ -47,19 +56,77 @@ bool refuses(std::size_t bytes) noexcept
         --allocations_left;
         return false;
     }
-    if (once)
-        allocations_left = any_number;
+    has_refused = true;
+    if (ends_after_refusal)
+        allocations_left = left_after_refusal;
     return true;
+}
+
+// `allocate` is called if there is memory.
+template <class Allocate>
+void* counted(std::size_t bytes, Allocate allocate) noexcept
+{
+    if (refuses(bytes)) {
+        errno = ENOMEM;
+        return nullptr;
+    }
+    void* const block = allocate();
+    blocks += block != nullptr;
+    return block;
 }
 
 } // namespace
 
-extern "C" void* malloc(std::size_t bytes)
+extern "C" {
+
+void* malloc(std::size_t bytes)
 {
+    return counted(bytes, [=] { return __libc_malloc(bytes); });
+}
+
+void* calloc(std::size_t count, std::size_t bytes)
+{
+    return counted(count * bytes, [=] { return __libc_calloc(count, bytes); });
+}
+
+void* realloc(void* block, std::size_t bytes)
+{
+    if (!block)
+        return malloc(bytes);
+    if (bytes == 0) {
+        free(block);
+        return nullptr;
+    }
     if (!refuses(bytes))
-        return __libc_malloc(bytes);
+        return __libc_realloc(block, bytes);
     errno = ENOMEM;
     return nullptr;
+}
+
+void* memalign(std::size_t alignment, std::size_t bytes)
+{
+    return counted(bytes, [=] { return __libc_memalign(alignment, bytes); });
+}
+
+void* aligned_alloc(std::size_t alignment, std::size_t bytes)
+{
+    return memalign(alignment, bytes);
+}
+
+int posix_memalign(void** block, std::size_t alignment, std::size_t bytes)
+{
+    void* const made = memalign(alignment, bytes);
+    if (!made)
+        return ENOMEM;
+    *block = made;
+    return 0;
+}
+
+void free(void* block)
+{
+    blocks -= block != nullptr;
+    __libc_free(block);
+}
 }
 
 namespace zlink::test {
@@ -99,21 +166,36 @@ bool io_memory_but_once::was_refused() const noexcept
     return io_allocations_left.load() < 0;
 }
 
-memory_but_once::memory_but_once(long allocations_before) noexcept
+interrupted_memory::interrupted_memory(long allocations_before, long allocations_after) noexcept
 {
     allocations_left = allocations_before;
-    once = true;
+    left_after_refusal = allocations_after;
+    ends_after_refusal = true;
+    has_refused = false;
 }
 
-memory_but_once::~memory_but_once()
+interrupted_memory::~interrupted_memory()
 {
     allocations_left = any_number;
-    once = false;
+    ends_after_refusal = false;
 }
 
-bool memory_but_once::was_refused() const noexcept
+bool interrupted_memory::was_refused() const noexcept
 {
-    return allocations_left == any_number;
+    return has_refused;
+}
+
+memory_but_once::memory_but_once(long allocations_before) noexcept
+    : interrupted_memory(allocations_before, any_number)
+{}
+
+memory_but_each_third::memory_but_each_third(long allocations_before) noexcept
+    : interrupted_memory(allocations_before, 2)
+{}
+
+long blocks_in_use() noexcept
+{
+    return blocks;
 }
 
 memory_of_test::memory_of_test() noexcept

@@ -40,16 +40,34 @@ public:
     bool was_refused() const noexcept;
 };
 
-/// While it lives, this thread gets memory so many times, then once not, and then again.
-class memory_but_once {
+/// Base of those that follow.
+class interrupted_memory {
 public:
-    explicit memory_but_once(long allocations_before) noexcept;
-    ~memory_but_once();
-    memory_but_once(const memory_but_once&) = delete;
-    memory_but_once& operator=(const memory_but_once&) = delete;
+    interrupted_memory(const interrupted_memory&) = delete;
+    interrupted_memory& operator=(const interrupted_memory&) = delete;
     /// Has it been refused?
     bool was_refused() const noexcept;
+
+protected:
+    interrupted_memory(long allocations_before, long allocations_after) noexcept;
+    ~interrupted_memory();
 };
+
+/// While it lives, this thread gets memory so many times, then once not, and then again.
+class memory_but_once : public interrupted_memory {
+public:
+    explicit memory_but_once(long allocations_before) noexcept;
+};
+
+/// While it lives, this thread gets memory so many times, then once not, and from then on two times
+/// of three.
+class memory_but_each_third : public interrupted_memory {
+public:
+    explicit memory_but_each_third(long allocations_before) noexcept;
+};
+
+/// How many more blocks of memory this thread has got than it has given back, at any time.
+long blocks_in_use() noexcept;
 
 /// While it lives, this thread gets all the memory it wants: what a test needs for itself in the
 /// middle of what it tries without memory.

@@ -4,8 +4,12 @@
 #include "core/connection/opening.hpp"
 #include "engine/handshake/mechanisms/null.hpp"
 #include "support/memory_stream.hpp"
+#include "support/scarce_memory.hpp"
 
+#include <cerrno>
+#include <gtest/gtest.h>
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -29,18 +33,26 @@ struct opening_side {
         stream.portion = 7;
         stream.blocks_every_other_write = true;
     }
+    ~opening_side()
+    {
+        if (opens)
+            opens->stop();
+    }
+    opening_side(const opening_side&) = delete;
+    opening_side& operator=(const opening_side&) = delete;
+
+    /// Without memory it ends at once, as with a session.
     void start(int limit_ms = 0)
     {
-        opens->start(limit_ms, {[this](const core::opening::ending& how) {
-                                    ++ends;
-                                    ending = how;
-                                    rest.assign(reinterpret_cast<const char*>(how.rest.data()),
-                                                how.rest.size());
-                                    unsent.assign(reinterpret_cast<const char*>(how.unsent.data()),
-                                                  how.unsent.size());
-                                    opens.reset();
-                                },
-                                [this] { ++reached; }});
+        try {
+            opens->start(limit_ms, {[this](const core::opening::ending& how) { end(how); },
+                                    [this] { ++reached; }});
+        } catch (const std::bad_alloc&) {
+            const std::shared_ptr<core::opening> stopped = opens;
+            end({.kind = core::opening::end_kind::broken, .error = ENOMEM});
+            if (stopped)
+                stopped->stop();
+        }
     }
 
     std::unique_ptr<transport::stream> pointer = std::make_unique<memory_stream>();
@@ -51,7 +63,39 @@ struct opening_side {
     core::opening::ending ending{};
     std::string rest;
     std::string unsent;
+
+private:
+    void end(const core::opening::ending& how)
+    {
+        const memory_of_test own;
+        ++ends;
+        ending = how;
+        rest.assign(reinterpret_cast<const char*>(how.rest.data()), how.rest.size());
+        unsent.assign(reinterpret_cast<const char*>(how.unsent.data()), how.unsent.size());
+        opens.reset();
+    }
 };
+
+/// It has succeeded, or is to be tried again; the stream is still there to be closed.
+inline void expect_ended_for_now(const opening_side& on)
+{
+    using kind = core::opening::end_kind;
+    EXPECT_EQ(on.ends, 1);
+    EXPECT_NE(on.pointer, nullptr);
+    switch (on.ending.kind) {
+    case kind::succeeded:
+        break;
+    case kind::broken:
+    case kind::unreached:
+        EXPECT_NE(on.ending.error, 0);
+        break;
+    case kind::refused:
+        EXPECT_TRUE(engine::is_temporary(on.ending.refusal)) << int(on.ending.refusal);
+        break;
+    case kind::passed_on:
+        ADD_FAILURE() << "to whom?";
+    }
+}
 
 /// Moves bytes until nobody waits for any; returns what `one` has sent.
 inline std::string connect(opening_side& one, opening_side& other)

@@ -199,7 +199,7 @@ public:
     bool reaches_peer() const noexcept override { return how_.reaches; }
     std::chrono::milliseconds limit() const noexcept override { return how_.limit; }
     int error() const noexcept override { return ENOTCONN; }
-    std::unique_ptr<transport::stream> wrap(std::unique_ptr<transport::stream> below,
+    std::unique_ptr<transport::stream> wrap(std::unique_ptr<transport::stream>&& below,
                                             boost::asio::io_context&) override
     {
         return std::make_unique<masked_stream>(std::move(below));

@@ -157,9 +157,10 @@ public:
 
     int error() const noexcept override { return tls_->error(); }
 
-    std::unique_ptr<stream> wrap(std::unique_ptr<stream> below,
+    std::unique_ptr<stream> wrap(std::unique_ptr<stream>&& below,
                                  boost::asio::io_context& io) override
     {
+        // Without memory, make_unique takes nothing from what it is given.
         return std::make_unique<tls_stream>(std::move(below), std::move(tls_), io);
     }
 
