@@ -221,7 +221,7 @@ bool opening::write()
         const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
         const auto result = stream_->write_some(&bytes, 1);
         if (result.failed()) {
-            end_unwritten(result.error);
+            output_failed(result.error);
             return false;
         }
         at.consume_output(result.bytes);
@@ -244,8 +244,9 @@ bool opening::write()
 }
 
 // Who refuses the other side closes the connection, but may have said why before.
-void opening::end_unwritten(int error)
+void opening::output_failed(int error)
 {
+    has_output_failed_ = true;
     if (!read())
         return;
     if (current().current_state() == state::failed)
@@ -298,7 +299,7 @@ void opening::end_failed()
 {
     const auto output = current().output();
     const iovec bytes{const_cast<std::byte*>(output.data()), output.size()};
-    if (bytes.iov_len != 0)
+    if (bytes.iov_len != 0 && !has_output_failed_)
         stream_->write_some(&bytes, 1); // the peer may be told why
     const transport::upgrade* const upgrade = current_upgrade();
     if (upgrade && upgrade->was_violated() && !is_reaching())

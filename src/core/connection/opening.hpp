@@ -99,7 +99,7 @@ private:
     void take(std::span<const std::byte> bytes);
     bool read();
     bool write();
-    void end_unwritten(int error);
+    void output_failed(int error);
     void wait(transport::direction which);
     void end(const ending& how);
     void end_broken(int error);
@@ -118,6 +118,7 @@ private:
     std::optional<boost::asio::steady_timer> timer_;
     bool waiting_to_read_ = false;
     bool waiting_to_write_ = false;
+    bool has_output_failed_ = false; ///< nothing more is written then
 };
 
 } // namespace zlink::core

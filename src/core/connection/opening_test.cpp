@@ -78,6 +78,29 @@ TEST_F(Opening, is_refused_by_both_sides_that_do_not_fit)
     EXPECT_EQ(one.ending.refusal, engine::handshake_error::incompatible_socket_type);
 }
 
+// The peer may have said why it has closed the connection. It is not answered where a write has
+// failed: what a stream has taken of that is not known, nor how it goes on.
+TEST_F(Opening, writes_nothing_after_a_write_has_failed)
+{
+    side pub(io_, types::pub);
+    side fits(io_, types::sub);
+    pub.start();
+    fits.start();
+    const std::string sent = connect(pub, fits) + pub.unsent;
+
+    side req(io_, types::req);
+    req.stream.portion = sent.size();
+    req.stream.input = sent;
+    req.stream.fail_at = 0;
+    req.stream.fails_once = true;
+    req.start();
+    EXPECT_EQ(req.ends, 1);
+    EXPECT_EQ(req.ending.kind, kind::refused);
+    EXPECT_EQ(req.ending.refusal, engine::handshake_error::incompatible_socket_type);
+    EXPECT_EQ(req.stream.attempts, 1u);
+    EXPECT_EQ(req.stream.written, "");
+}
+
 TEST_F(Opening, is_broken_by_the_end_of_the_connection)
 {
     side only(io_, types::pair);
