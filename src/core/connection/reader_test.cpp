@@ -3,7 +3,7 @@
 
 #include "engine/commands/traffic_commands.hpp"
 #include "engine/handshake/socket_types.hpp"
-#include "engine/wire/toy_wire_for_tests.hpp"
+#include "engine/wire/wires_for_tests.hpp"
 #include "engine/wire/write_batch.hpp"
 #include "sockets/patterns.hpp"
 #include "support/memory_stream.hpp"

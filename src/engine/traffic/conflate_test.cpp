@@ -3,7 +3,7 @@
 
 #include "base/queue/channel.hpp"
 #include "core/connection/writer.hpp"
-#include "engine/wire/toy_wire_for_tests.hpp"
+#include "engine/wire/wires_for_tests.hpp"
 #include "support/memory_stream.hpp"
 
 #include <algorithm>

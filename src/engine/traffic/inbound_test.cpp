@@ -12,7 +12,7 @@
 #include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/handshake/script_test.hpp"
-#include "engine/wire/toy_wire_for_tests.hpp"
+#include "engine/wire/wires_for_tests.hpp"
 #include "support/scarce_memory.hpp"
 
 namespace zlink::test {

@@ -10,7 +10,6 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <ostream>
 #include <span>
 #include <string>
 
@@ -191,41 +190,6 @@ inline std::string bytes_of(const engine::write_batch& batch)
     for (const iovec& each : std::span(pieces).first(count))
         bytes.append(static_cast<const char*>(each.iov_base), each.iov_len);
     return bytes;
-}
-
-/// The wires that the tests go through.
-enum class wire_kind { zmtp3, zmtp2, zmtp1, toy_cipher, toy_codec, toy_both };
-
-inline constexpr wire_kind all_wires[] = {wire_kind::zmtp3,     wire_kind::zmtp2,
-                                          wire_kind::zmtp1,     wire_kind::toy_cipher,
-                                          wire_kind::toy_codec, wire_kind::toy_both};
-
-/// One end of a connection; each has a wire of its own.
-inline engine::wire make_wire(wire_kind kind)
-{
-    engine::wire how;
-    if (kind == wire_kind::zmtp2)
-        how.codec = engine::zmtp2_codec();
-    if (kind == wire_kind::zmtp1)
-        how.codec = engine::zmtp1_codec();
-    if (kind == wire_kind::toy_codec || kind == wire_kind::toy_both)
-        how.codec = std::make_shared<toy_codec>();
-    if (kind == wire_kind::toy_cipher || kind == wire_kind::toy_both)
-        how.cipher = std::make_shared<toy_cipher>();
-    return how;
-}
-
-/// Does the wire carry commands?
-inline bool has_commands(wire_kind kind) noexcept
-{
-    return kind != wire_kind::zmtp1 && kind != wire_kind::zmtp2;
-}
-
-inline std::ostream& operator<<(std::ostream& out, wire_kind kind)
-{
-    constexpr const char* names[] = {"zmtp3",      "zmtp2",     "zmtp1",
-                                     "toy_cipher", "toy_codec", "toy_both"};
-    return out << names[static_cast<int>(kind)];
 }
 
 } // namespace zlink::test

@@ -11,7 +11,7 @@
 
 #include "engine/bytes.hpp"
 #include "engine/handshake/script_test.hpp"
-#include "engine/wire/toy_wire_for_tests.hpp"
+#include "engine/wire/wires_for_tests.hpp"
 #include "support/memory_stream.hpp"
 
 namespace zlink::test {
