@@ -515,6 +515,53 @@ TEST(ZlinkOnlyOutOfMemory, datagrams_that_were_refused_can_be_tried_again)
     }
 }
 
+// Who has connected before there was anybody gets what the binder says first, of any size, once;
+// and nothing from one that could not bind.
+TEST(ZlinkOnlyOutOfMemory, names_that_were_waited_for_are_bound_with_a_greeting_or_not_at_all)
+{
+    for (const bool conflates : {false, true}) {
+        for (const std::size_t size : {5U, 5'000U, 8'192U, 100'000U}) {
+            bool refused = true;
+            for (long allocations = 0; refused; ++allocations) {
+                SCOPED_TRACE(std::to_string(size) + " bytes, " + std::to_string(allocations));
+                const char* const name = "inproc://a name that needs memory of its own";
+                const std::string hello(size, 'h');
+                test_context context;
+                std::vector<test_socket> peers;
+                for (int i = 0; i < 3; ++i) {
+                    peers.emplace_back(context, ZMQ_DEALER);
+                    peers.back().connect(name);
+                }
+                test_socket bound(context, ZMQ_DEALER);
+                bound.set(ZMQ_CONFLATE, conflates);
+                bound.set(ZMQ_HELLO_MSG, hello);
+                int error = 0;
+                {
+                    const memory_but_once some(allocations);
+                    error = zmq_bind(bound, name) == 0 ? 0 : zmq_errno();
+                    refused = some.was_refused();
+                }
+                test_socket silent(context, ZMQ_DEALER);
+                if (error) {
+                    ASSERT_EQ(ENOMEM, error);
+                    silent.bind(name);
+                    silent.send("first");
+                    silent.send("second");
+                    silent.send("third");
+                }
+                for (test_socket& peer : peers) {
+                    const std::string got = peer.recv();
+                    if (error)
+                        EXPECT_TRUE(got == "first" || got == "second" || got == "third") << got;
+                    else
+                        EXPECT_TRUE(hello == got);
+                    EXPECT_FALSE(peer.readable(std::chrono::milliseconds(0)));
+                }
+            }
+        }
+    }
+}
+
 // There may be mail: of connections to the socket, and of who reads the events.
 TEST_P(ZlinkOnlyOutOfMemory, monitored_sockets_close)
 {

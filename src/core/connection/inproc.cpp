@@ -70,25 +70,29 @@ int inproc_registry::unbind(std::string_view name, const socket_link& binder) no
 // What join() needs memory for.
 void inproc_registry::prepare(waiting_pipe& pipe, const binding& binder)
 {
+    pipe.hello.reset(); // of another one, whose bind() has failed
+    pipe.binder_end->set_conflation(conflates_sending(binder.options),
+                                    conflates_receiving(binder.options));
     if (!pipe.connector_end)
         return;
     pipe.binder_info = std::make_unique<peer_info>(describe(binder.options));
-    if (const auto hello = hello_message(binder.options);
-        !hello.empty() && !pipe.binder_end->make_room(hello.size()))
-        throw std::bad_alloc();
+    if (const auto hello = hello_message(binder.options); !hello.empty()) {
+        pipe.hello = pipe.binder_end->prepare(frame_of(hello, false));
+        if (!pipe.hello)
+            throw std::bad_alloc();
+    }
 }
 
-void inproc_registry::join(const waiting_pipe& pipe, const binding& binder) noexcept
+void inproc_registry::join(waiting_pipe& pipe, const binding& binder) noexcept
 {
     pipe.binder_end->channels()->a_to_b.stalled.store(false, std::memory_order_relaxed);
     pipe.binder_end->set_mailbox(binder.link->box);
-    pipe.binder_end->set_conflation(conflates_sending(binder.options),
-                                    conflates_receiving(binder.options));
     pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
     std::uint32_t news = pipe_end::attached | pipe_end::identified;
-    if (pipe.connector_end)
-        greet(*pipe.binder_end, binder.options);
-    else
+    if (pipe.hello)
+        pipe.binder_end->write_prepared(frame_of(hello_message(binder.options), false),
+                                        std::move(pipe.hello));
+    if (!pipe.connector_end)
         news |= pipe_end::closed;
     pipe.binder_end->notify(news);
 }
@@ -113,7 +117,7 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
 
     std::lock_guard lock(mutex_);
     const auto at = bound_.find(name);
-    waiting_pipe made{near, far, nullptr};
+    waiting_pipe made{near, far, nullptr, {}};
     if (at == bound_.end()) {
         channels->a_to_b.stalled.store(true, std::memory_order_relaxed);
         waiting_.emplace(name, std::move(made));

@@ -65,10 +65,12 @@ private:
     struct waiting_pipe {
         std::shared_ptr<pipe_end> connector_end; ///< null if it was closed
         std::shared_ptr<pipe_end> binder_end;
-        std::unique_ptr<peer_info> binder_info; ///< for the connector, once there is a binder
+        // Once there is a binder, for the connector:
+        std::unique_ptr<peer_info> binder_info;
+        base::buffer_ref hello; ///< what the binder says first, if anything
     };
     static void prepare(waiting_pipe& pipe, const binding& binder);
-    static void join(const waiting_pipe& pipe, const binding& binder) noexcept;
+    static void join(waiting_pipe& pipe, const binding& binder) noexcept;
 
     /// Shared with the channels, the last of which may outlive the context.
     std::shared_ptr<std::atomic<int>> questions_ = std::make_shared<std::atomic<int>>(0);

@@ -136,6 +136,32 @@ bool pipe_end::put_chunk(const std::byte* data, std::size_t size) noexcept
     return end_part(size, false);
 }
 
+// A copy of the message, as it is to be written.
+base::buffer_ref pipe_end::prepare(const frame& message) noexcept
+{
+    if (out_conflates_)
+        return engine::copy_frame(message.flags, message.bytes());
+    base::buffer_ref copy(base::allocate_buffer(message.size));
+    if (!copy || !out_->queue.reserve(zmtp3::long_header_bytes) || !out_->queue.prepare_append())
+        return {};
+    if (message.size) // memcpy must not see null
+        std::memcpy(copy->data, message.data, message.size);
+    return copy;
+}
+
+void pipe_end::write_prepared(const frame& message, base::buffer_ref prepared) noexcept
+{
+    if (out_conflates_)
+        return put_newest(std::move(prepared));
+    base::byte_queue& queue = out_->queue;
+    queue.advance(encode_header(queue.tail(), message));
+    if (message.size) {
+        const std::byte* const body = prepared->data;
+        queue.append(prepared.release(), body, message.size);
+    }
+    commit();
+}
+
 void pipe_end::give_up_message() noexcept
 {
     out_->queue.rollback();
@@ -236,10 +262,15 @@ bool pipe_end::write_newest(const frame& part) noexcept
     base::buffer_ref copy = engine::copy_frame(part.flags, part.bytes());
     if (!copy)
         return false;
+    put_newest(std::move(copy));
+    return true;
+}
+
+void pipe_end::put_newest(base::buffer_ref copy) noexcept
+{
     out_->newest.put(std::move(copy));
     if (out_->queue.wake() && other_)
         other_->on_readable();
-    return true;
 }
 
 // Appends the header, which was written at the reserved place, and the body by reference.

@@ -218,12 +218,11 @@ public:
     {
         return put_part(data, size, false);
     }
-    /// Makes sure that a small message of so many bytes can be written next. False if memory is
-    /// exhausted.
-    bool make_room(std::size_t bytes) noexcept
-    {
-        return out_->queue.reserve(engine::zmtp3::long_header_bytes + bytes) != nullptr;
-    }
+    /// Makes sure that this message of one part can be written next: what write_prepared() takes.
+    /// Null if memory is exhausted.
+    base::buffer_ref prepare(const frame& message) noexcept;
+    /// Writes it; needs no memory.
+    void write_prepared(const frame& message, base::buffer_ref prepared) noexcept;
     /// Writes a whole message that lies in a log already.
     bool write_logged(const fan_out_log::entry& message) noexcept
     {
@@ -477,6 +476,7 @@ private:
     bool has_more_messages() const noexcept;
     void give_part(frame& part) const noexcept;
     bool write_newest(const frame& part) noexcept;
+    void put_newest(base::buffer_ref copy) noexcept;
     bool peek_newest(frame& part) noexcept;
     bool take_newest() noexcept;
     void tell_taken(bool wake) noexcept
