@@ -2,8 +2,6 @@
 #include "support/frame_relay.hpp"
 
 #include <algorithm>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <stdexcept>
 #include <string_view>
@@ -29,17 +27,10 @@ std::size_t frame_bytes(std::string_view bytes)
     return head + body;
 }
 
-void send_at_once(const raw_peer& by)
-{
-    const int yes = 1;
-    ::setsockopt(by.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); // no matter for ipc
-}
-
 } // namespace
 
 frame_relay::frame_relay(transport kind, std::string target)
-    : listener_(kind),
-      target_(std::move(target)),
+    : entrance_(kind, std::move(target)),
       thread_([this](const std::stop_token& stop) { run(stop); })
 {}
 
@@ -52,7 +43,7 @@ void frame_relay::set(rule how)
 void frame_relay::run(const std::stop_token& stop)
 {
     while (!stop.stop_requested()) {
-        std::vector<pollfd> ends{{listener_.fd(), POLLIN, 0}};
+        std::vector<pollfd> ends{{entrance_.fd(), POLLIN, 0}};
         for (const link& each : links_) {
             ends.push_back({each.client.fd(), POLLIN, 0});
             ends.push_back({each.server.fd(), POLLIN, 0});
@@ -71,13 +62,10 @@ void frame_relay::run(const std::stop_token& stop)
 
 void frame_relay::accept()
 {
-    auto client = listener_.try_accept(std::chrono::milliseconds{0});
-    auto server = client ? raw_peer::try_to(target_) : std::nullopt;
-    if (!server)
+    auto both = entrance_.let_in();
+    if (!both)
         return;
-    send_at_once(*client);
-    send_at_once(*server);
-    links_.push_back({std::move(*client), std::move(*server), connections_++, {}, {}});
+    links_.push_back({std::move(both->client), std::move(both->server), connections_++, {}, {}});
 }
 
 /// Passes on what is complete; false at the end of the connection.

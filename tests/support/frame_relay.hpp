@@ -12,6 +12,7 @@
 
 #include "support/endpoint.hpp"
 #include "support/raw_peer.hpp"
+#include "support/relay_entrance.hpp"
 
 namespace zlink::test {
 
@@ -45,7 +46,7 @@ public:
     frame_relay& operator=(const frame_relay&) = delete;
 
     /// To connect to instead of the target.
-    std::string endpoint() const { return listener_.endpoint(); }
+    std::string endpoint() const { return entrance_.endpoint(); }
     /// From now on frames pass by this rule, and the one before it is not called any more. Without
     /// one they pass as they are.
     void set(rule how);
@@ -71,8 +72,7 @@ private:
     void accept();
     bool pass_on(link& at, direction way);
 
-    const raw_listener listener_;
-    const std::string target_;
+    const relay_entrance entrance_;
     std::mutex mutex_;
     rule rule_; ///< under the mutex
     std::atomic<std::size_t> connections_{0};

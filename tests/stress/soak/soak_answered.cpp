@@ -96,31 +96,12 @@ void serve_one(soak_stage& stage, test_socket& socket)
 
 void serve(soak_stage& stage, soak_record& record, test_socket socket)
 {
-    soak_turns pauses(stage, soak_break::paused);
-    soak_turns unbinds(stage, soak_break::rebound);
-    soak_turns ends(stage, soak_break::replaced);
+    // What one that is replaced has answered is gone with the connections anyway.
+    bound_breaks breaks(stage, record, [&] { return open_server(stage); });
     while (stage.phase() != soak_phase::ended) {
         record.state = "serving";
         serve_one(stage, socket);
-        if (const soak_breaking now = pauses.due()) {
-            record.state = "pausing";
-            stage.nap(std::chrono::milliseconds(stage.random(250)));
-        }
-        if (const soak_breaking now = unbinds.due()) {
-            record.state = "binding again";
-            stage.ledger().note_break();
-            stage.unbind(socket);
-            bind_again(stage, socket);
-        }
-        if (const soak_breaking now = ends.due()) {
-            record.state = "closing";
-            stage.ledger().note_break();
-            // What it has answered is gone with the connections anyway.
-            socket.close();
-            record.state = "taking its place";
-            socket = open_server(stage);
-            bind_again(stage, socket);
-        }
+        breaks.make(socket);
     }
 }
 

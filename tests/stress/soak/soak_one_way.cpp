@@ -27,33 +27,15 @@ types types_of(soak_pattern pattern)
 
 void receive_all(soak_stage& stage, soak_record& record, test_socket socket, int receiver)
 {
-    soak_turns pauses(stage, soak_break::paused);
-    soak_turns unbinds(stage, soak_break::rebound);
-    soak_turns ends(stage, soak_break::replaced);
+    bound_breaks breaks(stage, record,
+                        [&] { return stage.open_bound(types_of(stage.cell().pattern).receiver); });
     while (stage.phase() != soak_phase::ended) {
         record.state = "receiving";
         if (const auto first = receive_part(socket)) {
             const message_key key = receive_rest(socket, stage.body(), *first);
             stage.ledger().arrived(key.stream, key.number, 0, receiver);
         }
-        if (const soak_breaking now = pauses.due()) {
-            record.state = "pausing";
-            stage.nap(std::chrono::milliseconds(stage.random(250)));
-        }
-        if (const soak_breaking now = unbinds.due()) {
-            record.state = "binding again";
-            stage.ledger().note_break();
-            stage.unbind(socket);
-            bind_again(stage, socket);
-        }
-        if (const soak_breaking now = ends.due()) {
-            record.state = "closing";
-            stage.ledger().note_break();
-            socket.close();
-            record.state = "taking its place";
-            socket = stage.open_bound(types_of(stage.cell().pattern).receiver);
-            bind_again(stage, socket);
-        }
+        breaks.make(socket);
     }
 }
 

@@ -2,8 +2,6 @@
 #include "soak_relay.hpp"
 
 #include <cerrno>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <utility>
@@ -15,17 +13,10 @@ namespace {
 constexpr int look_for_the_end_ms = 2;
 constexpr std::size_t most_waiting_bytes = 64 * 1024;
 
-void send_at_once(const raw_peer& by)
-{
-    const int yes = 1;
-    ::setsockopt(by.fd(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes); // no matter for ipc
-}
-
 } // namespace
 
 soak_relay::soak_relay(transport kind, std::string target)
-    : listener_(kind),
-      target_(std::move(target)),
+    : entrance_(kind, std::move(target)),
       thread_([this](const std::stop_token& stop) { run(stop); })
 {}
 
@@ -53,7 +44,7 @@ void soak_relay::cut_if_told()
 void soak_relay::run(const std::stop_token& stop)
 {
     while (!stop.stop_requested()) {
-        std::vector<pollfd> ends{{listener_.fd(), POLLIN, 0}};
+        std::vector<pollfd> ends{{entrance_.fd(), POLLIN, 0}};
         const auto wants = [](const half& in, const half& out) {
             int events = 0;
             if (!in.has_ended && in.waiting.size() < most_waiting_bytes)
@@ -81,13 +72,10 @@ void soak_relay::run(const std::stop_token& stop)
 
 void soak_relay::accept()
 {
-    auto client = listener_.try_accept(std::chrono::milliseconds{0});
-    auto server = client ? raw_peer::try_to(target_) : std::nullopt;
-    if (!server)
+    auto both = entrance_.let_in();
+    if (!both)
         return;
-    send_at_once(*client);
-    send_at_once(*server);
-    links_.push_back({std::move(*client), std::move(*server), {}, {}});
+    links_.push_back({std::move(both->client), std::move(both->server), {}, {}});
 }
 
 /// False if the connection has failed.

@@ -11,6 +11,7 @@
 
 #include "support/endpoint.hpp"
 #include "support/raw_peer.hpp"
+#include "support/relay_entrance.hpp"
 
 namespace zlink::test {
 
@@ -26,7 +27,7 @@ public:
     soak_relay& operator=(const soak_relay&) = delete;
 
     /// To connect to instead of the target.
-    std::string endpoint() const { return listener_.endpoint(); }
+    std::string endpoint() const { return entrance_.endpoint(); }
     /// Returns when all connections of now are reset, wherever they are in a message.
     void cut();
 
@@ -49,8 +50,7 @@ private:
     static bool move(raw_peer& from, raw_peer& to, half& way);
     void cut_if_told();
 
-    const raw_listener listener_;
-    const std::string target_;
+    const relay_entrance entrance_;
     std::list<link> links_; ///< of the thread
     std::mutex mutex_;
     std::condition_variable is_cut_;

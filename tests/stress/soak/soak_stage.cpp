@@ -386,4 +386,26 @@ void soak_turns::choose()
     at_ = clock::now() + std::chrono::milliseconds(mean_ms / 2 + stage_.random(mean_ms));
 }
 
+void bound_breaks::make(test_socket& socket)
+{
+    if (const soak_breaking now = pauses_.due()) {
+        record_.state = "pausing";
+        stage_.nap(std::chrono::milliseconds(stage_.random(250)));
+    }
+    if (const soak_breaking now = unbinds_.due()) {
+        record_.state = "binding again";
+        stage_.ledger().note_break();
+        stage_.unbind(socket);
+        bind_again(stage_, socket);
+    }
+    if (const soak_breaking now = ends_.due()) {
+        record_.state = "closing";
+        stage_.ledger().note_break();
+        socket.close();
+        record_.state = "taking its place";
+        socket = open_();
+        bind_again(stage_, socket);
+    }
+}
+
 } // namespace zlink::test

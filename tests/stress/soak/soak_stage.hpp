@@ -178,4 +178,23 @@ private:
     std::chrono::steady_clock::time_point at_;
 };
 
+/// The breaks of a socket that is bound and receives.
+class bound_breaks {
+public:
+    /// @param open  opens the socket that takes the place of the one there was
+    bound_breaks(soak_stage& stage, soak_record& record, std::function<test_socket()> open)
+        : stage_(stage), record_(record), open_(std::move(open))
+    {}
+    /// Makes those that are due: stops for a while, binds it again, or replaces it.
+    void make(test_socket& socket);
+
+private:
+    soak_stage& stage_;
+    soak_record& record_;
+    const std::function<test_socket()> open_;
+    soak_turns pauses_{stage_, soak_break::paused};
+    soak_turns unbinds_{stage_, soak_break::rebound};
+    soak_turns ends_{stage_, soak_break::replaced};
+};
+
 } // namespace zlink::test
