@@ -5,9 +5,13 @@
 #include "engine/traffic/inbound.hpp"
 #include "engine/traffic/wire_inbound.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
+#include <sys/uio.h>
 
 namespace zlink::test {
 
@@ -20,6 +24,26 @@ inline std::unique_ptr<engine::decoder> make_decoder(const engine::wire& how, ba
     if (how.decodes_queue_format())
         return std::make_unique<engine::inbound>(to, any_message, commands);
     return std::make_unique<engine::wire_inbound>(to, how, any_message, commands);
+}
+
+/// Hands over what has come, up to the first error. @param stop  makes it stop before that
+inline engine::inbound_error feed(engine::decoder& in, std::string_view bytes,
+                                  const bool& stop = false)
+{
+    auto error = engine::inbound_error::none;
+    while (!bytes.empty() && !stop && error == engine::inbound_error::none) {
+        iovec space[engine::decoder::most_entries];
+        const int count = in.prepare(space);
+        std::size_t moved = 0;
+        for (int i = 0; i < count; ++i) {
+            const std::size_t some = std::min(space[i].iov_len, bytes.size() - moved);
+            std::memcpy(space[i].iov_base, bytes.data() + moved, some);
+            moved += some;
+        }
+        error = in.received(moved);
+        bytes.remove_prefix(moved);
+    }
+    return error;
 }
 
 class counted_commands final : public engine::command_handler {

@@ -208,6 +208,81 @@ void expect_next(pipe_end& receiver, const std::vector<message>& sent, std::size
     }
 }
 
+/// Messages that wait for connections, which bring them one after the other.
+class waiting_messages {
+public:
+    explicit waiting_messages(std::mt19937& random)
+    {
+        sender_.set_other_end(std::make_shared<idle_peer>());
+        for (int i = 0; i < 12; ++i) {
+            sent_.push_back(random_message(random, 30'000));
+            const message& parts = sent_.back();
+            for (std::size_t part = 0; part < parts.size(); ++part)
+                EXPECT_TRUE(sender_.write(frame_of(parts[part], part + 1 < parts.size())));
+        }
+    }
+    /// False if the connection has ended before it has brought all. Only the writing side lacks
+    /// memory, if any does. What the connection has taken arrives.
+    bool bring_over(memory_stream& stream, wire_kind kind)
+    {
+        auto own = std::make_optional<test::memory_of_test>();
+        auto receiving = std::make_shared<channel_pair>();
+        pipe_end receiver(receiving, false, nullptr);
+        const auto in = make_decoder(test::make_wire(kind), receiving->a_to_b, commands_);
+        engine::wire how = test::make_wire(kind);
+        bool goes_on = true;
+        own.reset();
+        try {
+            out_.attach(stream, {}, std::move(how));
+            if (test::has_commands(kind))
+                out_.send_command(ping);
+        } catch (const std::bad_alloc&) {
+            goes_on = false; // a session ends such a connection
+        }
+        for (int call = 0; call < 10'000 && goes_on && !(out_.drained() && stream.written.empty());
+             ++call) {
+            goes_on = out_.drain().state != writer::status::failed;
+            own.emplace();
+            if (goes_on)
+                read_into(*in, stream);
+            else if (stream.fail_at != memory_stream::never) // rather than the memory
+                expect_no_more_writes(stream);
+            own.reset();
+        }
+        own.emplace();
+        out_.detach();
+        stream.fail_at = memory_stream::never;
+        while (!stream.written.empty() && !::testing::Test::HasFailure())
+            read_into(*in, stream);
+        expect_next(receiver, sent_, next_);
+        return goes_on;
+    }
+    /// Each has come, and counts as taken, once.
+    void expect_all_brought()
+    {
+        EXPECT_EQ(sent_.size(), next_);
+        EXPECT_TRUE(out_.drained());
+        EXPECT_EQ(channels_->a_to_b.credit.sent(), channels_->a_to_b.credit.taken());
+    }
+
+private:
+    void expect_no_more_writes(memory_stream& stream)
+    {
+        const unsigned attempts = stream.attempts;
+        EXPECT_EQ(writer::status::failed, out_.drain().state);
+        EXPECT_EQ(writer::status::failed, out_.send_command(ping).state);
+        out_.say_farewell(engine::farewell::done);
+        EXPECT_EQ(attempts, stream.attempts);
+    }
+
+    const std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
+    pipe_end sender_{channels_, true, nullptr};
+    writer out_{channels_->a_to_b};
+    counted_commands commands_;
+    std::vector<message> sent_;
+    std::size_t next_ = 0; ///< behind what has come
+};
+
 class Traffic : public ::testing::TestWithParam<unsigned> {
 protected:
     void send(const message& parts)
@@ -430,56 +505,17 @@ TEST_P(Traffic, loses_nothing_whichever_operation_fails)
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
     bool reached = true;
     for (int run_number = 0, fail_at = 0; reached; ++run_number) {
-        auto channels = std::make_shared<channel_pair>();
-        pipe_end sender(channels, true, nullptr);
-        writer out(channels->a_to_b);
-        sender.set_other_end(std::make_shared<idle_peer>());
-        std::vector<message> sent;
-        for (int i = 0; i < 12; ++i) {
-            sent.push_back(random_message(random_, 30'000));
-            for (std::size_t part = 0; part < sent.back().size(); ++part)
-                ASSERT_TRUE(
-                    sender.write(frame_of(sent.back()[part], part + 1 < sent.back().size())));
-        }
-        std::size_t next = 0;
-        const auto run = [&](memory_stream& stream) {
-            auto receiving = std::make_shared<channel_pair>();
-            pipe_end receiver(receiving, false, nullptr);
-            const auto in = make_decoder(test::make_wire(kind), receiving->a_to_b, commands_);
-            out.attach(stream, {}, test::make_wire(kind));
-            if (test::has_commands(kind))
-                out.send_command(ping);
-            auto state = writer::status::blocked;
-            for (int call = 0; call < 10'000 && state != writer::status::failed &&
-                               !(out.drained() && stream.written.empty());
-                 ++call) {
-                state = out.drain().state;
-                if (state != writer::status::failed)
-                    read_into(*in, stream);
-            }
-            if (state == writer::status::failed) { // nobody writes to it any more
-                const unsigned attempts = stream.attempts;
-                EXPECT_EQ(writer::status::failed, out.drain().state);
-                EXPECT_EQ(writer::status::failed, out.send_command(ping).state);
-                out.say_farewell(engine::farewell::done);
-                EXPECT_EQ(attempts, stream.attempts);
-            }
-            out.detach();
-            stream.fail_at = memory_stream::never; // what it has taken arrives
-            while (!stream.written.empty())
-                ASSERT_NO_FATAL_FAILURE(read_into(*in, stream));
-            ASSERT_NO_FATAL_FAILURE(expect_next(receiver, sent, next));
-        };
+        SCOPED_TRACE(fail_at);
+        waiting_messages messages(random_);
         memory_stream first(random_, 20'000);
         first.fail_at = fail_at;
         first.fails_once = run_number % 2 != 0;
         first.error = fail_at % 2 == 0 ? EPIPE : ECONNRESET;
-        ASSERT_NO_FATAL_FAILURE(run(first));
+        messages.bring_over(first, kind);
         memory_stream second(random_, 1'000'000);
-        ASSERT_NO_FATAL_FAILURE(run(second));
-        EXPECT_EQ(sent.size(), next) << fail_at;
-        EXPECT_TRUE(out.drained());
-        EXPECT_EQ(channels->a_to_b.credit.sent(), channels->a_to_b.credit.taken());
+        EXPECT_TRUE(messages.bring_over(second, kind));
+        messages.expect_all_brought();
+        ASSERT_FALSE(HasFailure());
         reached = first.operations > fail_at;
         if (run_number % 2 != 0)
             fail_at += fail_at > 60 ? 11 : 1;
@@ -495,66 +531,20 @@ TEST_P(Traffic, loses_nothing_whichever_allocation_fails)
     bool refused = true;
     for (long allocations = 0; refused; allocations += allocations > 60 ? 11 : 1) {
         SCOPED_TRACE(allocations);
-        auto channels = std::make_shared<channel_pair>();
-        pipe_end sender(channels, true, nullptr);
-        writer out(channels->a_to_b);
-        sender.set_other_end(std::make_shared<idle_peer>());
-        std::vector<message> sent;
-        for (int i = 0; i < 12; ++i) {
-            sent.push_back(random_message(random_, 30'000));
-            for (std::size_t part = 0; part < sent.back().size(); ++part)
-                ASSERT_TRUE(
-                    sender.write(frame_of(sent.back()[part], part + 1 < sent.back().size())));
-        }
-        std::size_t next = 0;
-        // True if it has brought all there is.
-        const auto run = [&](memory_stream& stream) {
-            auto own = std::make_optional<test::memory_of_test>();
-            auto receiving = std::make_shared<channel_pair>();
-            pipe_end receiver(receiving, false, nullptr);
-            const auto in = make_decoder(test::make_wire(kind), receiving->a_to_b, commands_);
-            engine::wire how = test::make_wire(kind);
-            bool goes_on = true;
-            own.reset();
-            try {
-                out.attach(stream, {}, std::move(how));
-                if (test::has_commands(kind))
-                    out.send_command(ping);
-            } catch (const std::bad_alloc&) {
-                goes_on = false; // a session ends such a connection
-            }
-            for (int call = 0;
-                 call < 10'000 && goes_on && !(out.drained() && stream.written.empty()); ++call) {
-                goes_on = out.drain().state != writer::status::failed;
-                own.emplace();
-                if (goes_on)
-                    read_into(*in, stream);
-                own.reset();
-            }
-            own.emplace();
-            out.detach();
-            while (!stream.written.empty())
-                read_into(*in, stream);
-            expect_next(receiver, sent, next);
-            return goes_on;
-        };
+        waiting_messages messages(random_);
+        memory_stream first(random_, 20'000);
         bool first_has_all = false;
         {
-            memory_stream first(random_, 20'000);
             const test::memory_but_once memory(allocations);
-            first_has_all = run(first);
+            first_has_all = messages.bring_over(first, kind);
             refused = memory.was_refused();
         }
-        ASSERT_FALSE(HasFailure());
         EXPECT_TRUE(refused || first_has_all);
-        if (first_has_all) {
-            EXPECT_EQ(sent.size(), next);
-        }
+        if (first_has_all)
+            messages.expect_all_brought();
         memory_stream second(random_, 1'000'000);
-        EXPECT_TRUE(run(second));
-        EXPECT_EQ(sent.size(), next);
-        EXPECT_TRUE(out.drained());
-        EXPECT_EQ(channels->a_to_b.credit.sent(), channels->a_to_b.credit.taken());
+        EXPECT_TRUE(messages.bring_over(second, kind));
+        messages.expect_all_brought();
         ASSERT_FALSE(HasFailure());
     }
 }
@@ -992,22 +982,6 @@ std::string frame_bytes(std::uint8_t flags, const std::string& body)
     return std::string(reinterpret_cast<const char*>(header), bytes) + body;
 }
 
-void feed(engine::inbound& in, std::string bytes, const bool& stop)
-{
-    while (!bytes.empty() && !stop) {
-        iovec space[2];
-        const int count = in.prepare(space);
-        std::size_t moved = 0;
-        for (int i = 0; i < count; ++i) {
-            const std::size_t portion = std::min(space[i].iov_len, bytes.size() - moved);
-            std::memcpy(space[i].iov_base, bytes.data() + moved, portion);
-            moved += portion;
-        }
-        ASSERT_EQ(engine::inbound_error::none, in.received(moved));
-        bytes.erase(0, moved);
-    }
-}
-
 TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_next)
 {
     using engine::zmtp3::flag_command;
@@ -1020,16 +994,14 @@ TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_n
         {
             engine::inbound in(channels->a_to_b, any_message, broken);
             broken.in = &in;
-            feed(in,
-                 frame_bytes(0, "whole") + half + half + frame_bytes(flag_command, "\4PING") +
-                     frame_bytes(0, "never"),
-                 broken.given_up);
+            const std::string bytes = frame_bytes(0, "whole") + half + half +
+                                      frame_bytes(flag_command, "\4PING") + frame_bytes(0, "never");
+            EXPECT_EQ(engine::inbound_error::none, test::feed(in, bytes, broken.given_up));
             ASSERT_TRUE(broken.given_up);
         }
         counted_commands fine;
-        const bool never = false;
         engine::inbound next(channels->a_to_b, any_message, fine);
-        feed(next, half + frame_bytes(0, "last"), never);
+        EXPECT_EQ(engine::inbound_error::none, test::feed(next, half + frame_bytes(0, "last")));
         frame part;
         for (const std::string& expected : {std::string("whole"), std::string("notice"),
                                             std::string(size, 'h'), std::string("last")}) {

@@ -365,7 +365,7 @@ public:
         if (on.server.ending.codec)
             receiving.codec = on.server.ending.codec;
         in_ = test::make_decoder(receiving, to->a_to_b, commands_);
-        take(on.server.rest);
+        EXPECT_EQ(engine::inbound_error::none, test::feed(*in_, on.server.rest));
         for (side* each : {&on.client, &on.server}) {
             each->stream.portion = 6'000;
             each->stream.blocks_every_other_write = false;
@@ -390,7 +390,7 @@ public:
             quiet = moved || !out_.drained() ? 0 : quiet + 1;
         }
     }
-    /// What the broken connection has taken comes, and then its end.
+    /// What the broken connection has taken comes, and then its end; both sides close it.
     void end()
     {
         ends::move(on_.client, on_.server);
@@ -399,28 +399,17 @@ public:
             ASSERT_LT(reads, 10'000) << "the end is never found";
             read();
         }
+        for (side* each : {&on_.client, &on_.server})
+            each->pointer->shutdown();
     }
+
+    bool has_failed() const { return sender_failed || receiver_failed; }
 
     bool sender_failed = false;
     bool receiver_failed = false; ///< or has found the end
     bool may_lack_memory = false;
 
 private:
-    void take(std::string bytes)
-    {
-        while (!bytes.empty()) {
-            iovec space[engine::decoder::most_entries];
-            const int count = in_->prepare(space);
-            std::size_t moved = 0;
-            for (int i = 0; i < count; ++i) {
-                const std::size_t some = std::min(space[i].iov_len, bytes.size() - moved);
-                std::memcpy(space[i].iov_base, bytes.data() + moved, some);
-                moved += some;
-            }
-            EXPECT_EQ(engine::inbound_error::none, in_->received(moved));
-            bytes.erase(0, moved);
-        }
-    }
     bool read()
     {
         iovec space[engine::decoder::most_entries];
@@ -504,23 +493,33 @@ public:
     writer out{sent_->a_to_b};
 };
 
-TEST_P(UpgradedConnection, carries_messages)
+class UpgradedTraffic : public UpgradedConnection {
+protected:
+    /// A connection brings all messages that are left. The number of the first one; -1: none was.
+    int bring_rest(queues& between)
+    {
+        ends on(io_, GetParam());
+        on.open();
+        EXPECT_TRUE(on.is_open());
+        traffic brought(on, between.out, between.received);
+        brought.run();
+        EXPECT_FALSE(brought.has_failed());
+        EXPECT_TRUE(between.out.drained());
+        const int first = between.receive_all();
+        EXPECT_TRUE(first == -1 || between.next == queues::messages);
+        return first;
+    }
+};
+
+TEST_P(UpgradedTraffic, carries_messages)
 {
     queues between;
-    ends on(io_, GetParam());
-    on.open();
-    ASSERT_TRUE(on.is_open());
-    traffic carried(on, between.out, between.received);
-    carried.run();
-    EXPECT_FALSE(carried.sender_failed || carried.receiver_failed);
-    EXPECT_EQ(0, between.receive_all());
-    EXPECT_EQ(queues::messages, between.next);
-    EXPECT_TRUE(between.out.drained());
+    EXPECT_EQ(0, bring_rest(between));
 }
 
 // What a connection has taken, or its receiver has not read, may go with it: it is in the kernel,
 // or encrypted. Nothing else does, nothing comes twice, and no message is cut.
-TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_operation_of_the_traffic_fails)
+TEST_P(UpgradedTraffic, goes_on_with_whole_messages_whichever_operation_of_the_traffic_fails)
 {
     for (side ends::*const failing : {&ends::client, &ends::server}) {
         const bool sender_fails = failing == &ends::client;
@@ -535,25 +534,13 @@ TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_operation_of_th
                 (on.*failing).stream.fail_at = (on.*failing).stream.operations + at;
                 traffic first(on, between.out, between.received);
                 first.run();
-                failed = first.sender_failed || first.receiver_failed;
+                failed = first.has_failed();
                 ASSERT_NO_FATAL_FAILURE(first.end());
-                for (side* each : {&on.client, &on.server})
-                    each->pointer->shutdown();
             }
             const int begins = between.receive_all();
             EXPECT_TRUE(begins == 0 || begins == -1);
             const int received = between.next;
-            ends on(io_, GetParam());
-            on.open();
-            ASSERT_TRUE(on.is_open());
-            traffic second(on, between.out, between.received);
-            second.run();
-            EXPECT_FALSE(second.sender_failed || second.receiver_failed);
-            EXPECT_TRUE(between.out.drained());
-            const int goes_on = between.receive_all();
-            if (goes_on != -1) {
-                EXPECT_EQ(queues::messages, between.next);
-            }
+            const int goes_on = bring_rest(between);
             if (sender_fails && !GetParam().tls) {
                 EXPECT_EQ(queues::messages, between.next);
                 EXPECT_TRUE(goes_on == received || received == queues::messages);
@@ -566,7 +553,7 @@ TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_operation_of_th
 
 #ifdef ZLINK_MEMORY_CAN_BE_SCARCE
 // The same with each allocation, of the encryption as well: the connection goes on, or ends.
-TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_allocation_of_the_traffic_fails)
+TEST_P(UpgradedTraffic, goes_on_with_whole_messages_whichever_allocation_of_the_traffic_fails)
 {
     bool refused = true;
     for (long allocations = 0; refused; allocations += allocations > 60 ? 7 : 1) {
@@ -588,40 +575,35 @@ TEST_P(UpgradedConnection, goes_on_with_whole_messages_whichever_allocation_of_t
                 }
                 refused = memory.was_refused();
             }
-            failed = first.sender_failed || first.receiver_failed;
+            failed = first.has_failed();
             EXPECT_TRUE(refused || !failed);
             ASSERT_NO_FATAL_FAILURE(first.end());
-            for (side* each : {&on.client, &on.server})
-                each->pointer->shutdown();
         }
         const int begins = between.receive_all();
         EXPECT_TRUE(begins == 0 || begins == -1);
         if (!failed) {
             EXPECT_EQ(queues::messages, between.next);
         }
-        ends on(io_, GetParam());
-        on.open();
-        ASSERT_TRUE(on.is_open());
-        traffic second(on, between.out, between.received);
-        second.run();
-        EXPECT_FALSE(second.sender_failed || second.receiver_failed);
-        EXPECT_TRUE(between.out.drained());
-        if (between.receive_all() != -1) {
-            EXPECT_EQ(queues::messages, between.next);
-        }
+        bring_rest(between);
         ASSERT_FALSE(HasFailure());
     }
 }
 #endif
 
-INSTANTIATE_TEST_SUITE_P(By, UpgradedConnection,
-                         ::testing::Values(layers{"plain", false, false},
+const auto all_layers =
+    ::testing::Values(layers{"plain", false, false},
 #if ZLINK_HAS_TLS
-                                           layers{"tls", true, false}, layers{"wss", true, true},
+                      layers{"tls", true, false}, layers{"wss", true, true},
 #endif
-                                           layers{"ws", false, true},
-                                           layers{"socks", false, false, true}),
-                         [](const auto& of) { return std::string(of.param.name); });
+                      layers{"ws", false, true}, layers{"socks", false, false, true});
+
+std::string name_of(const ::testing::TestParamInfo<layers>& of)
+{
+    return of.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(By, UpgradedConnection, all_layers, name_of);
+INSTANTIATE_TEST_SUITE_P(By, UpgradedTraffic, all_layers, name_of);
 
 } // namespace
 } // namespace zlink::core
