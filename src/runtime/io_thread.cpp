@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io_thread.hpp"
 #include "base/system/no_cancellation.hpp"
+#include "runtime/reactor.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -65,6 +66,8 @@ io_thread::~io_thread()
 int io_thread::start(int index, const thread_settings& settings)
 {
     settings_ = settings;
+    if (const int error = make_reactor(io_))
+        return error;
     if (settings_.stepped)
         return 0;
     const std::string prefix = settings.name_prefix.empty() ? "" : settings.name_prefix + "/";

@@ -55,7 +55,8 @@ public:
     io_thread(const io_thread&) = delete;
     io_thread& operator=(const io_thread&) = delete;
 
-    /// 0 or the errno of thread creation.
+    /// 0 or the errno of making its reactor or the thread. Once.
+    /// @throws boost::system::system_error, std::bad_alloc
     int start(int index, const thread_settings& settings);
     /// Stops the loop at once and joins.
     void stop() noexcept;

@@ -94,8 +94,9 @@ std::shared_ptr<socket> context::open_socket(int type, int& error)
     }
     if (!started_) {
         error = pool_.start(options_.io_threads, options_.threads);
-        if (error == EAGAIN)
-            error = EMFILE; // so many threads are not to be had
+        // So many threads, or descriptors in an epoll, are not to be had.
+        if (error == EAGAIN || error == ENOSPC)
+            error = EMFILE;
         if (error)
             return nullptr;
         alarms_.fill();
