@@ -398,11 +398,12 @@ TEST_P(ZlinkOnlyOutOfMemory, contexts_end)
 }
 
 // An I/O thread has no memory for one thing that it does when a connection is made: it is made
-// again, and so are others.
+// again, and so are others. Over wires for which that takes thousands of allocations, not each of
+// the later ones fails.
 TEST_P(ZlinkOnlyOutOfMemory, connections_are_made_all_the_same)
 {
     bool refused = true;
-    for (long allocations = 0; refused; ++allocations) {
+    for (long allocations = 0; refused; allocations += 1 + allocations / 500) {
         SCOPED_TRACE(allocations);
         test_context context;
         test_socket bound(context, ZMQ_DEALER);

@@ -2,6 +2,7 @@
 #include "transport/tls/connection.hpp"
 
 #include "base/memory/lasting.hpp"
+#include "transport/tls/library_context.hpp"
 #include "transport/tls/openssl.hpp"
 #include "transport/tls/peer_properties.hpp"
 
@@ -244,13 +245,14 @@ bool connection::pin_matches() const noexcept
         return true;
     const X509* const certificate = SSL_get0_peer_certificate(ssl_);
     fingerprint found{};
-    unsigned size = 0;
+    std::size_t size = 0;
     unsigned char* key = nullptr;
     const int key_bytes =
         certificate ? i2d_X509_PUBKEY(X509_get_X509_PUBKEY(certificate), &key) : 0;
-    const bool made = key_bytes > 0 && EVP_Digest(key, static_cast<std::size_t>(key_bytes),
-                                                  reinterpret_cast<unsigned char*>(found.data()),
-                                                  &size, EVP_sha256(), nullptr) == 1;
+    const bool made =
+        key_bytes > 0 &&
+        EVP_Q_digest(library_context(), "SHA256", nullptr, key, static_cast<std::size_t>(key_bytes),
+                     reinterpret_cast<unsigned char*>(found.data()), &size) == 1;
     OPENSSL_free(key);
     return made && std::find(pins.begin(), pins.end(), found) != pins.end();
 }

@@ -2,6 +2,7 @@
 #include "transport/tls/context.hpp"
 
 #include "base/memory/lasting.hpp"
+#include "transport/tls/library_context.hpp"
 #include "transport/tls/openssl.hpp"
 
 #include <algorithm>
@@ -13,29 +14,12 @@
 #include <netinet/in.h>
 #include <new>
 #include <openssl/pemerr.h>
-#include <openssl/provider.h>
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <utility>
 
 namespace zlink::transport::tls_parts {
-
-// As threads may still be writing while the process exits, OpenSSL is not to clean up then. If an
-// application has made it do so, see connection.cpp.
-OSSL_LIB_CTX* library_context() noexcept
-{
-    return made_once<[] {
-        OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
-        OSSL_LIB_CTX* library = OSSL_LIB_CTX_new();
-        // OpenSSL would load it when it is needed first, and without memory then, never again.
-        if (library && !OSSL_PROVIDER_load(library, "default")) {
-            OSSL_LIB_CTX_free(library);
-            library = nullptr;
-        }
-        return library;
-    }>();
-}
 
 namespace {
 
@@ -256,6 +240,8 @@ int new_session(SSL* ssl, SSL_SESSION* session)
 std::shared_ptr<context> context::make(side which, const tls_settings& settings,
                                        std::string_view host, error_code& error)
 {
+    if (!library_context()) // before anything else asks OpenSSL for something
+        throw std::bad_alloc();
     const own_errors ours;
     ours.be_ready();
     // OpenSSL does not always say that memory was exhausted. A setting that is wrong stays so.
@@ -286,11 +272,8 @@ bool context::set_up(const tls_settings& settings)
     if (which_ == side::client && (host_.size() > most_host_characters ||
                                    host_.find('\0') != std::string::npos || host_.starts_with('.')))
         return false;
-    OSSL_LIB_CTX* const library = library_context();
-    context_ =
-        library ? SSL_CTX_new_ex(library, nullptr,
-                                 which_ == side::client ? TLS_client_method() : TLS_server_method())
-                : nullptr;
+    context_ = SSL_CTX_new_ex(library_context(), nullptr,
+                              which_ == side::client ? TLS_client_method() : TLS_server_method());
     if (!context_)
         throw std::bad_alloc();
     SSL_CTX_set_app_data(context_, this);

@@ -80,9 +80,6 @@ auto made_once() noexcept
     return made;
 }
 
-/// The library's own context of OpenSSL, for which no configuration is read; null: no memory.
-OSSL_LIB_CTX* library_context() noexcept;
-
 /// Whether the process has begun to exit. OpenSSL, which an application may use as well, gives up
 /// what it has then, while threads may still read and write: they must not call it any more.
 bool is_over() noexcept;
