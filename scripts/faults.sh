@@ -6,7 +6,7 @@
 #
 #   scripts/faults.sh [--quick] [OPTION]...
 #
-# --quick   each kind of failure at one place, three times: less than a minute, as in the stress tests
+# --quick   each kind of failure at one place, three times: about a minute, as in the stress tests
 # OPTION    what `tests/faults/run_faults.py --help` lists: --what calls or allocations, only some transports,
 #           mechanisms, patterns or functions, fewer of all (--most, --sample, --minutes)
 #

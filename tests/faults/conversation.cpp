@@ -28,6 +28,7 @@ using steady = std::chrono::steady_clock;
 constexpr int call_limit_ms = 100;
 constexpr int most_tries = 40;
 constexpr int first_messages = 16;
+constexpr int most_in_vain = 3;
 constexpr int old_probes = 100; ///< the first number of those that look whether the old pair works
 constexpr int fresh_probes = 200;
 constexpr int most_numbers = 300;
@@ -473,9 +474,13 @@ void conversation::impl::exchange()
     while (is_published && bound.subscriptions == 0 && ms_since(begin) < first_limit_ms)
         pump(old, 10);
     if (!is_pipeline) {
-        for (int number = 0; number < first_messages; ++number)
-            transfer(old, number,
-                     what.pattern == "req-rep" && missing() == 0 ? req_limit_ms : later_limit_ms);
+        int in_vain = 0; // one after the other: so will be the others
+        for (int number = 0; number < first_messages && in_vain < most_in_vain; ++number) {
+            const bool has_come = transfer(
+                old, number,
+                what.pattern == "req-rep" && missing() == 0 ? req_limit_ms : later_limit_ms);
+            in_vain = has_come ? 0 : in_vain + 1;
+        }
         return;
     }
     for (int number = 0; number < first_messages; ++number)

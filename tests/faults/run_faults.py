@@ -72,7 +72,7 @@ SYSTEM_CALLS = PASSING + LASTING
 ALLOCATIONS = failures_of("malloc", [0], True)
 
 # What --quick does: "all" with the allocations.
-QUICK_DOES = "calls"
+QUICK_DOES = "all"
 NOT_CLEAN_YET = []
 
 ALWAYS_BAD = ["crash", "hang", "deaf", "twice", "wrong", "leaked", "broken"]
@@ -168,8 +168,10 @@ def chosen_jobs(arguments):
                   arguments.transports, arguments.mechanisms, arguments.patterns)
               if makes_sense(transport, mechanism)]
     if arguments.quick:
-        # Each kind of failure once, in turn at all the places where it can happen.
+        # Each kind of failure once, in turn at all the places where it can happen; allocations, which are
+        # many, at several of them.
         kinds = [kind for kind in kinds_of(QUICK_DOES) if kind.function not in NOT_CLEAN_YET]
+        kinds += [kind for kind in kinds if kind in ALLOCATIONS] * (len(TRANSPORTS) - 1)
         places = [place for place in places if place[0] != "inproc"]
         random.Random(arguments.seed).shuffle(places)
         return [Job(*places[number % len(places)], kind) for number, kind in enumerate(kinds)]
