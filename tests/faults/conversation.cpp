@@ -540,7 +540,8 @@ fault_outcome conversation::impl::run()
         std::unique_lock lock(mutex);
         zap_context = context;
         changed.notify_all();
-        changed.wait(lock, [this] { return zap_is_ready; });
+        // It has given up if it could have no socket.
+        changed.wait(lock, [this] { return zap_is_ready || zap_context == nullptr; });
     }
     talk();
     fault_disarm();
