@@ -12,6 +12,9 @@ namespace {
 
 /// The last errno with which the kernel refused to add a descriptor of this thread to an epoll; 0
 /// if it has refused none.
+#ifdef __GLIBC__ // which gets others their memory at the first use, and ends the process without
+[[gnu::tls_model("initial-exec")]]
+#endif
 constinit thread_local int refusal = 0;
 
 int watched_epoll_ctl(int epoll, int operation, int descriptor, epoll_event* event)
