@@ -26,7 +26,10 @@ TRANSPORTS = ["tcp", "ipc", "inproc", "tls", "ws", "wss"]
 MECHANISMS = ["null", "plain", "curve"]
 PATTERNS = ["push-pull", "dealer-router", "req-rep", "pub-sub"]
 
-Failure = collections.namedtuple("Failure", "function error every may_lose")
+ALL_THREADS, LIBRARY_THREADS = 0, 2  # whose calls fail, as the scenario counts them
+
+Failure = collections.namedtuple("Failure", "function error every may_lose threads",
+                                 defaults=[ALL_THREADS])
 
 
 def failures_of(function, errors, may_lose, every=(0, 3)):
@@ -69,7 +72,9 @@ LASTING = (
     + failures_of("pthread_create", [errno.EAGAIN], True)
 )
 SYSTEM_CALLS = PASSING + LASTING
-ALLOCATIONS = failures_of("malloc", [0], True)
+# Where each third one of all fails, no context is made; so the I/O threads alone get no more.
+ALLOCATIONS = (failures_of("malloc", [0], True)
+               + [Failure("malloc", 0, 3, True, LIBRARY_THREADS)])
 
 # What --quick does: "all" with the allocations.
 QUICK_DOES = "all"
@@ -89,7 +94,8 @@ def error_name(error):
 def text_of(job):
     failure = job.failure
     return (f"{job.transport} {job.mechanism} {job.pattern}, {failure.function} "
-            f"{error_name(failure.error)}{' every third' if failure.every else ''}").replace("  ", " ")
+            f"{error_name(failure.error)}{' every third' if failure.every else ''}"
+            f"{' of I/O threads' if failure.threads else ''}").replace("  ", " ")
 
 
 def makes_sense(transport, mechanism):
@@ -104,7 +110,8 @@ def run_job(job, arguments):
         command = [arguments.scenario, "--transport", job.transport, "--mechanism", job.mechanism,
                    "--pattern", job.pattern, "--function", job.failure.function,
                    "--error", str(job.failure.error), "--every", str(job.failure.every),
-                   "--most", str(arguments.most), "--after", str(after)]
+                   "--threads", str(job.failure.threads), "--most", str(arguments.most),
+                   "--after", str(after)]
         if arguments.quick:
             command += ["--warm-up", "2", "--leak-runs", "0"]
         environment = dict(os.environ, LD_PRELOAD=arguments.injector)
@@ -234,7 +241,8 @@ def main():
             for row in future.result():
                 conversations += 1
                 by_transport[f"{job.transport} {job.mechanism}"][row.word] += 1
-                by_function[f"{job.failure.function} {error_name(job.failure.error)}"][row.word] += 1
+                by_function[f"{job.failure.function} {error_name(job.failure.error)}"
+                            f"{' of I/O threads' if job.failure.threads else ''}"][row.word] += 1
                 if is_bad(job, row.word):
                     bad.append((job, row))
                     print(f"BAD {row.word}: {text_of(job)}, call {row.number}: {row.detail}",
