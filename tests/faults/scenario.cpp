@@ -156,8 +156,8 @@ bool leaks_memory(conversation& talk, const settings& chosen, long number, hang_
     static bool is_filled = false;
     if (!std::exchange(is_filled, true))
         growth_of(0, filling_runs);
-    // A few runs may grow by chance, many do not.
-    for (const int runs : {chosen.leak_runs, 5 * chosen.leak_runs}) {
+    // A few runs may grow by chance, and what is kept may fill by some 100 blocks; many do not.
+    for (const int runs : {chosen.leak_runs, 20 * chosen.leak_runs}) {
         const long without = std::max(0L, growth_of(0, runs));
         if (growth_of(number, runs) < runs - 1 + without)
             return false;
