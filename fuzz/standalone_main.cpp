@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a fuzz target without a fuzzer.
 //
-//   target [--runs=N] [--seed=S] [FILE | DIRECTORY]...
+//   target [--runs=N] [--seed=S] [--keep=FILE] [FILE | DIRECTORY]...
 //
 // Replays the files given. Then, or with no files at all, runs N pseudo-random inputs, most of them
-// made by damaging one of the files. N is 20000 without files, 0 with files, unless told.
+// made by damaging one of the files. N is 20000 without files, 0 with files, unless told. With
+// --keep each of these is in FILE while it runs: after a failure, the one that failed.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,6 +30,7 @@ using input = std::vector<std::uint8_t>;
 struct arguments {
     std::optional<unsigned long> runs;
     unsigned long seed = 1;
+    std::filesystem::path keep;
     std::vector<std::filesystem::path> files;
 };
 
@@ -41,6 +43,8 @@ arguments read_arguments(int argc, char** argv)
             result.runs = std::stoul(argument.substr(7));
         } else if (argument.starts_with("--seed=")) {
             result.seed = std::stoul(argument.substr(7));
+        } else if (argument.starts_with("--keep=")) {
+            result.keep = argument.substr(7);
         } else if (std::filesystem::is_directory(argument)) {
             for (const auto& entry : std::filesystem::recursive_directory_iterator(argument)) {
                 if (entry.is_regular_file()) {
@@ -62,6 +66,13 @@ std::optional<input> read_file(const std::filesystem::path& path)
         return std::nullopt;
     }
     return input(std::istreambuf_iterator<char>(stream), {});
+}
+
+void write_file(const std::filesystem::path& path, const input& bytes)
+{
+    std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+    stream.write(reinterpret_cast<const char*>(bytes.data()),
+                 static_cast<std::streamsize>(bytes.size()));
 }
 
 class generator {
@@ -139,6 +150,9 @@ int main(int argc, char** argv)
     generator inputs(arguments.seed, samples);
     for (unsigned long run = 0; run < runs; ++run) {
         const auto bytes = inputs.next();
+        if (!arguments.keep.empty()) {
+            write_file(arguments.keep, bytes);
+        }
         LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
     }
     std::printf("%zu files, %lu generated inputs\n", samples.size(), runs);
