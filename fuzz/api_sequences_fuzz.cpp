@@ -227,6 +227,7 @@ private:
             whom.is_lenient = there->is_lenient = true;
         tell("connect", whom.number, name[0] - 'a', whom.is_lenient);
         net_.caller = whom.number;
+        whom.calls[name] = ++net_.calls;
         fuzz_check(zmq_connect(whom.handle, endpoint(name).c_str()) == 0);
         whom.connected.insert(name);
     }

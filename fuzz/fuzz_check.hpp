@@ -4,7 +4,8 @@
 #include <cstdio>
 #include <source_location>
 
-/// Stops the process, so that the fuzzer keeps the input, when `condition` does not hold; says where.
+/// Stops the process, so that the fuzzer keeps the input, when `condition` does not hold; says
+/// where.
 inline void fuzz_check(bool condition,
                        const std::source_location& where = std::source_location::current())
 {

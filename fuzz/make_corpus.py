@@ -629,6 +629,16 @@ def api_sequences():
             topics = act_of(18, 1, 0, 1) if kind >= 5 else b""
             seeds[f"{pair}_{story}"] = start + link(kind) + topics + acts
             seeds[f"{pair}_{story}_other"] = start + link(kind, 1, (2, 3, 1, 4)) + topics + acts
+    # A large message of which three bytes have gone when the connection breaks.
+    seeds["pair_large_begun"] = bytes.fromhex(
+        "0301010000030002000103010413051e000004051e010004050000000009000401000c0e")
+    seeds["dealer_router_large_begun"] = bytes.fromhex(
+        "0001010000030003000000000013051e0100040b0013020000050001008f0e")
+    # A connection of an endpoint that was disconnected, and connected again, before it was there.
+    seeds["dealer_connects_anew"] = bytes.fromhex(
+        "000000000000000200000000000000000000000000000000000000020101000000000100000000920000000200"
+        "0000000003000000470006000000eb010002000100001000004b00000600000000020000000000020001000000"
+        "00020001000002af00000200000102000100000200000171007d00000000ff000002000001000287")
     return seeds
 
 

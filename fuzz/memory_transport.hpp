@@ -47,6 +47,8 @@ struct lane {
     bool reader_closed = false; ///< what is written is thrown away
     std::vector<mark> marks;
     std::string scanned; ///< the end of what was written, that may be the beginning of a mark
+    std::string newest;  ///< the last bytes written, as many as newest_bytes
+    static constexpr std::size_t newest_bytes = 32;
 };
 
 /// A connection, for whom it is of interest: the ends are numbers that the program gives sockets.
@@ -54,6 +56,7 @@ struct connection {
     std::string name; ///< where the binder is bound
     int connector = -1;
     int binder = -1;
+    int call = 0;                 ///< which call has made the endpoint that connects
     std::array<lane, 2> lanes;    ///< from the connector, and to it
     std::array<bool, 2> closed{}; ///< the streams of both
     bool cut = false;
@@ -109,6 +112,7 @@ public:
     std::size_t portion;  ///< of one operation
     bool refuses = false; ///< connections are refused now and then
     int caller = -1;      ///< the socket that binds or connects
+    int calls = 0;        ///< to connect, so far
     std::vector<std::shared_ptr<connection>> connections;
     std::map<std::string, memory_acceptor*, std::less<>> bound;
     std::vector<memory_stream*> streams;
@@ -295,6 +299,8 @@ private:
                 to.marks.push_back({what, begin + at + size});
         }
         to.scanned.erase(0, at);
+        to.newest += moved;
+        to.newest.erase(0, to.newest.size() - std::min(to.newest.size(), lane::newest_bytes));
     }
 
     network& network_;
@@ -386,14 +392,14 @@ private:
 class memory_connect_endpoint final : public transport::connect_endpoint {
 public:
     memory_connect_endpoint(network& its, std::string_view name)
-        : network_(its), name_(name), socket_(its.caller)
+        : network_(its), name_(name), socket_(its.caller), call_(its.calls)
     {}
     std::shared_ptr<transport::connect_attempt> connect(boost::asio::io_context& io,
                                                         transport::connect_handler handler) override
     {
         auto made = std::make_shared<attempt>();
         boost::asio::post(io, [made, &io, &its = network_, name = name_, socket = socket_,
-                               handler = std::move(handler)] {
+                               call = call_, handler = std::move(handler)] {
             if (made->cancelled)
                 return handler(aborted(), nullptr);
             const auto at = its.bound.find(name);
@@ -402,6 +408,7 @@ public:
             auto fresh = std::make_shared<connection>();
             fresh->name = name;
             fresh->connector = socket;
+            fresh->call = call;
             fresh->binder = at->second->socket();
             fresh->begun = virtual_time();
             fresh->descriptor = 1000 + static_cast<int>(its.connections.size()) * 2;
@@ -422,6 +429,7 @@ private:
     network& network_;
     const std::string name_;
     const int socket_;
+    const int call_;
 };
 
 class memory_bind_endpoint final : public transport::bind_endpoint {

@@ -61,6 +61,15 @@ struct message {
         }
         return bytes;
     }
+    /// The first bytes in a stream of ZMTP 3: the head of the frame, and what makes it known.
+    std::string beginning() const
+    {
+        std::string bytes(1, static_cast<char>((sizes.size() > 1 ? 1 : 0) | (is_long() ? 2 : 0)));
+        for (int at = is_long() ? 7 : 0; at >= 0; --at)
+            bytes += static_cast<char>(sizes.front() >> (8 * at) & 0xff);
+        return bytes + head();
+    }
+    bool is_long() const { return sizes.front() > 255; }
     std::string head() const
     {
         std::string bytes{topic, '\xf1', '\xe2', '\xd3', static_cast<char>(sender)};
@@ -82,6 +91,7 @@ struct actor {
     bool is_lenient = false; ///< what passes here may be lost
     bool was_unbound = false;
     std::set<std::string> connected;
+    std::map<std::string, int> calls; ///< the last one that connected to a name
     std::set<std::string> bound;
     std::chrono::nanoseconds lingers_until{}; ///< once closed
 
@@ -385,6 +395,8 @@ public:
                 (mark.end <= on_its_way.written || which == 1 || each.is_large()))
                 each.may_be_lost = true;
         }
+        for (message* each : of(its.end(which)).unwritten)
+            each->may_be_lost |= each->is_large() && has_only_begun(on_its_way, *each);
         over(its);
     }
     void ends(connection& its, int) override
@@ -420,9 +432,21 @@ private:
                 return !each->written && !each->may_be_lost;
             }));
     }
+    // Has so little of it been written that it could not be known again?
+    static bool has_only_begun(const lane& where, const message& which)
+    {
+        const std::string whole = which.beginning();
+        for (std::size_t size = whole.size() - 1; size != 0; --size)
+            if (where.newest.ends_with(std::string_view(whole).substr(0, size)) &&
+                (where.marks.empty() || where.marks.back().end + size == where.written))
+                return true;
+        return false;
+    }
     bool is_wanted(const connection& which)
     {
-        return of(which.connector).connected.contains(which.name) &&
+        // Of an endpoint that was disconnected there may come one more.
+        const actor& whose = of(which.connector);
+        return whose.connected.contains(which.name) && whose.calls.at(which.name) == which.call &&
                of(which.binder).bound.contains(which.name);
     }
     static bool is_quiet(const connection& which)
