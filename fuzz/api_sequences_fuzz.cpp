@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sockets and sequences of calls of the API, over streams in memory, with a clock that the input
-// moves on and I/O threads that it steps, against a model (traffic_model.hpp). Input: the seed of
-// chance (2 bytes); the room in the streams, the size of a portion, whether connections are refused
-// now and then, and how long a look at the clock takes (1 byte each); then acts: a byte that says
-// what, and one for each argument.
+// Sockets and sequences of calls of the API, over streams in memory and inproc, with a clock that
+// the input moves on and I/O threads that it steps, against a model (traffic_model.hpp). Input: the
+// seed of chance (2 bytes); the room in the streams, the size of a portion, whether connections are
+// refused now and then, and how long a look at the clock takes (1 byte each); then acts: a byte
+// that says what, and one for each argument.
 
 #include <array>
 #include <cerrno>
@@ -35,6 +35,7 @@ using std::chrono::milliseconds;
 constexpr std::size_t most_actors = 24;
 constexpr std::size_t most_acts = 400;
 constexpr std::array names{"a", "b", "c", "d"};
+constexpr std::array inproc_names{"i", "j"};
 
 const core::builtins& parts()
 {
@@ -189,7 +190,8 @@ private:
         const int sending = marks[in_.below(marks.size())];
         made.least_hwm = made.most_hwm = sending;
         set(made, ZMQ_SNDHWM, sending);
-        set(made, ZMQ_RCVHWM, marks[in_.below(marks.size())]);
+        made.receive_hwm = marks[in_.below(marks.size())];
+        set(made, ZMQ_RCVHWM, made.receive_hwm);
         set(made, ZMQ_LINGER, 0);
         set(made, ZMQ_RECONNECT_IVL, 10);
         set(made, ZMQ_RECONNECT_IVL_MAX, 80); // else the time until the next attempt is random
@@ -206,7 +208,11 @@ private:
         fuzz_check(zmq_setsockopt(whose.handle, option, &value, sizeof value) == 0);
     }
     static std::string id_of(int number) { return "n" + std::to_string(number); }
-    static std::string endpoint(const std::string& name) { return "memory://" + name; }
+    static bool is_inproc(const std::string& name) { return name >= inproc_names[0]; }
+    static std::string endpoint(const std::string& name)
+    {
+        return (is_inproc(name) ? "inproc://" : "memory://") + name;
+    }
 
     void bind(actor& whom, const std::string& name)
     {
@@ -215,6 +221,10 @@ private:
         fuzz_check(zmq_bind(whom.handle, endpoint(name).c_str()) == 0);
         whom.bound.insert(name);
         types_[name] = whom.type;
+        if (is_inproc(name))
+            for (const actor& each : model_.actors)
+                if (each.handle && each.connected.contains(name))
+                    model_.join_inproc(each, whom, name);
     }
     void connect(actor& whom, const std::string& name)
     {
@@ -230,6 +240,8 @@ private:
         whom.calls[name] = ++net_.calls;
         fuzz_check(zmq_connect(whom.handle, endpoint(name).c_str()) == 0);
         whom.connected.insert(name);
+        if (is_inproc(name) && there)
+            model_.join_inproc(whom, *there, name);
     }
 
     // Two sockets that fit, at a name that is free.
@@ -244,14 +256,13 @@ private:
                                                                    {ZMQ_XPUB, ZMQ_SUB},
                                                                    {ZMQ_PUB, ZMQ_XSUB},
                                                                    {ZMQ_XPUB, ZMQ_XSUB}}};
-        std::string name;
-        for (const char* each : names)
-            if (!model_.binder(each) && !is_awaited(each))
-                name = each;
-        if (name.empty() || model_.actors.size() + 2 > most_actors)
+        if (model_.actors.size() + 2 > most_actors)
             return;
         const auto [one, other] = kinds[in_.below(kinds.size())];
         const std::uint8_t how = in_.byte();
+        const std::string name = (how & 4) != 0 ? unused_of(inproc_names) : unused_of(names);
+        if (name.empty())
+            return;
         actor& binds = *open(how % 2 == 0 ? one : other);
         actor& connects = *open(how % 2 == 0 ? other : one);
         if ((how & 2) != 0) {
@@ -261,6 +272,15 @@ private:
             connect(connects, name);
             bind(binds, name);
         }
+    }
+    template <class Names>
+    std::string unused_of(const Names& some)
+    {
+        std::string name;
+        for (const char* each : some)
+            if (!model_.binder(each) && !is_awaited(each))
+                name = each;
+        return name;
     }
     bool is_awaited(const std::string& name)
     {
@@ -273,7 +293,9 @@ private:
     // wait.
     void join()
     {
-        const std::string name = names[in_.below(names.size())];
+        const std::size_t which = in_.below(names.size() + inproc_names.size());
+        const std::string name =
+            which < names.size() ? names[which] : inproc_names[which - names.size()];
         const std::uint8_t how = in_.byte();
         if (actor* const there = model_.binder(name)) {
             actor* whom = how % 4 == 0 ? chosen() : nullptr;
@@ -286,10 +308,12 @@ private:
                     type = types[i];
                 whom = open(type);
             }
-            if (whom && !whom->connected.contains(name) && !model_.are_linked(*whom, *there))
+            // Over inproc nobody can tell two pipes of one pair of sockets from each other.
+            if (whom && !whom->connected.contains(name) && !model_.are_linked(*whom, *there) &&
+                !(is_inproc(name) && whom->calls.contains(name)))
                 connect(*whom, name);
         } else if (const auto known = types_.find(name);
-                   known != types_.end() && known->second != ZMQ_PAIR &&
+                   known != types_.end() && !is_inproc(name) && known->second != ZMQ_PAIR &&
                    known->second != ZMQ_DEALER && known->second != ZMQ_REQ) {
             // The others have names, or are answered: who is connected would take one for another.
             if (actor* const whom = open(known->second))
@@ -307,14 +331,22 @@ private:
             return;
         const std::string name = *from.begin();
         tell(&from == &whom->bound ? "unbind" : "disconnect", whom->number, name[0] - 'a');
-        model_.may_end(*whom);
-        model_.let_go(*whom);
         const bool unbinds = &from == &whom->bound;
-        whom->was_unbound |= unbinds;
+        bool keeps_sent = is_inproc(name);
+        if (!keeps_sent) {
+            model_.may_end(*whom);
+            whom->was_unbound |= unbinds;
+        } else if (!unbinds) { // else only the name is taken away
+            model_.lose_inproc(*whom);
+            keeps_sent = model_.end_inproc(*whom, name);
+        }
+        if (!keeps_sent)
+            model_.let_go(*whom);
         from.erase(name);
         fuzz_check((unbinds ? zmq_unbind(whom->handle, endpoint(name).c_str())
                             : zmq_disconnect(whom->handle, endpoint(name).c_str())) == 0);
-        model_.let_go(*whom);
+        if (!keeps_sent)
+            model_.let_go(*whom);
     }
     void close()
     {
@@ -337,6 +369,9 @@ private:
             model_.let_go(whom);
         else
             whom.lingers_until = fuzz::virtual_time() + milliseconds(linger_ms);
+        model_.lose_inproc(whom);
+        for (const char* name : inproc_names)
+            model_.end_inproc(whom, name);
         fuzz_check(zmq_close(std::exchange(whom.handle, nullptr)) == 0);
         whom.bound.clear();
         if (linger_ms == 0)
@@ -575,8 +610,10 @@ private:
             return false;
         zmq_msg_t part;
         zmq_msg_init(&part);
+        model_.takes = receiver.number;
         const int size = zmq_msg_recv(&part, receiver.handle, ZMQ_DONTWAIT);
         const int error = errno;
+        model_.takes = -1;
         if (size < 0) {
             zmq_msg_close(&part);
             fuzz_check(error == EAGAIN ||

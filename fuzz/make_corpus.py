@@ -629,6 +629,7 @@ def api_sequences():
             topics = act_of(18, 1, 0, 1) if kind >= 5 else b""
             seeds[f"{pair}_{story}"] = start + link(kind) + topics + acts
             seeds[f"{pair}_{story}_other"] = start + link(kind, 1, (2, 3, 1, 4)) + topics + acts
+            seeds[f"{pair}_{story}_inproc"] = start + link(kind, 6, (2, 3, 1, 4)) + topics + acts
     # A large message of which three bytes have gone when the connection breaks.
     seeds["pair_large_begun"] = bytes.fromhex(
         "0301010000030002000103010413051e000004051e010004050000000009000401000c0e")

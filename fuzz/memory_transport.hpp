@@ -61,7 +61,8 @@ struct connection {
     std::array<bool, 2> closed{}; ///< the streams of both
     bool cut = false;
     bool accepted = false;
-    bool may_end = false; ///< for a reason that the program knows
+    bool is_inproc = false; ///< there are no bytes: it is only known of
+    bool may_end = false;   ///< for a reason that the program knows
     std::chrono::nanoseconds begun{};
     int descriptor = 0; ///< of the connector; that of the binder is the next
 
@@ -75,9 +76,10 @@ public:
     /// Is there a mark that begins `at`, whose first 12 bytes are given? Its whole size from there,
     /// or 0.
     virtual std::uint64_t marked(const char* at, std::uint64_t& what) = 0;
-    /// The mark has been written as a whole, or read.
+    /// The mark has been written as a whole.
     virtual void written(std::uint64_t what) = 0;
-    virtual void read(std::uint64_t what) = 0;
+    /// More is going to be read from lane `which`.
+    virtual void reads(const connection& its, int which) = 0;
     /// What was on its way in lane `which` is lost, as is what comes from now on.
     virtual void dropped(connection& its, int which) = 0;
     /// One side ends the connection: by itself, unless it was cut.
@@ -160,6 +162,7 @@ public:
             return {0, ECONNRESET};
         if (from.bytes.empty())
             return from.writer_closed ? transport::io_result{} : transport::io_result{0, EAGAIN};
+        network_.observer.reads(*where_, 1 - side_);
         const std::size_t most =
             network_.some_of(std::min(from.bytes.size(), transport::total_bytes(buffers, count)));
         std::size_t moved = 0;
@@ -169,10 +172,7 @@ public:
             moved += some;
         }
         from.bytes.erase(0, moved);
-        const std::uint64_t before = std::exchange(from.read, from.read + moved);
-        for (const lane::mark& each : from.marks)
-            if (each.end > before && each.end <= from.read)
-                network_.observer.read(each.what);
+        from.read += moved;
         wake_peer();
         return {moved, 0, !from.bytes.empty() && network_.chance() % 2 == 0};
     }
@@ -195,6 +195,8 @@ public:
         for (int i = 0; i < count && moved.size() < most; ++i)
             moved.append(static_cast<const char*>(buffers[i].iov_base),
                          std::min(buffers[i].iov_len, most - moved.size()));
+        if (network_.chance() % 4 == 0)
+            stop_between_messages(moved);
         scan(to, moved);
         const std::uint64_t before = std::exchange(to.written, to.written + moved.size());
         for (const lane::mark& each : to.marks)
@@ -287,6 +289,16 @@ private:
             if (each != this && each->where_ == where_)
                 each->look();
     }
+    // The end of a message is where one too many may be sent again, or one too few.
+    void stop_between_messages(std::string& moved)
+    {
+        for (std::size_t at = 0; at + network::mark_bytes <= moved.size(); ++at) {
+            std::uint64_t what = 0;
+            const std::uint64_t size = network_.observer.marked(moved.data() + at, what);
+            if (size != 0 && at + size <= moved.size() && network_.chance() % 2 == 0)
+                return moved.resize(at + size);
+        }
+    }
     // Remembers what begins or goes on in these bytes.
     void scan(lane& to, const std::string& moved)
     {
@@ -314,7 +326,7 @@ private:
 // What has arrived is gone as well as what was on its way.
 void network::cut(connection& which)
 {
-    if (which.is_over())
+    if (which.is_over() || which.is_inproc)
         return;
     which.cut = true;
     for (int side = 0; side < 2; ++side) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -88,6 +89,7 @@ struct actor {
     void* handle = nullptr; ///< null: closed
     int least_hwm = 0;      ///< of sending, ever set; 0: unlimited
     int most_hwm = 0;
+    int receive_hwm = 0;     ///< 0: unlimited
     bool is_lenient = false; ///< what passes here may be lost
     bool was_unbound = false;
     std::set<std::string> connected;
@@ -122,6 +124,7 @@ public:
     std::deque<actor> actors;
     std::map<std::uint64_t, message> messages;
     network* net = nullptr;
+    int takes = -1; ///< the socket that is receiving just now: it may have taken a message already
     const message* newest = nullptr; ///< whose first part was received last
     /// Publisher and subscriber that know each other, and what may be on its way there.
     std::map<std::pair<int, int>, std::deque<message*>> known;
@@ -180,7 +183,20 @@ public:
             return std::ranges::any_of(from.connected,
                                        [&](const auto& name) { return binder(name) == &to; });
         };
-        return connects(one, other) || connects(other, one);
+        return connects(one, other) || connects(other, one) ||
+               std::ranges::any_of(net->connections, [&](const auto& each) {
+                   return each->is_inproc && !each->is_over() &&
+                          ((each->connector == one.number && each->binder == other.number) ||
+                           (each->connector == other.number && each->binder == one.number));
+               });
+    }
+    /// Is there a pipe of this socket that it has connected by the name?
+    bool is_joined(const actor& connector, const std::string& name) const
+    {
+        return std::ranges::any_of(net->connections, [&](const auto& each) {
+            return each->is_inproc && !each->is_over() && each->name == name &&
+                   each->connector == connector.number;
+        });
     }
 
     // --- sending
@@ -217,6 +233,24 @@ public:
         if (sender.most_hwm != 0 && !sender.is_lenient && !had_connection(sender))
             fuzz_check(waiting(sender) <=
                        sender.connected.size() * static_cast<std::size_t>(sender.most_hwm));
+        if (sender.most_hwm != 0 && !sender.is_lenient)
+            check_inproc_marks(sender);
+    }
+    /// Over inproc the marks of both sides together are the limit.
+    void check_inproc_marks(const actor& sender)
+    {
+        std::size_t most = 0;
+        for (const auto& each : net->connections) {
+            const bool connects = each->connector == sender.number;
+            if (!connects && each->binder != sender.number)
+                continue;
+            const actor& other = of(connects ? each->binder : each->connector);
+            if (!each->is_inproc || other.receive_hwm == 0)
+                return; // there may be any number
+            most += static_cast<std::size_t>(sender.most_hwm + other.receive_hwm);
+        }
+        most += sender.connected.size() * static_cast<std::size_t>(sender.most_hwm);
+        fuzz_check(waiting(sender) <= most);
     }
     /// A socket that has room for a peer said that it has none, although the I/O threads have done
     /// all they could.
@@ -252,6 +286,8 @@ public:
         before = found.number;
         if (of(found.sender).publishes())
             arrived(of(found.sender), receiver, found);
+        else if (descriptor < 0)
+            std::erase(of(found.sender).unwritten, &found); // nothing was written anywhere
         if (receiver.type == ZMQ_REQ) {
             fuzz_check(receiver.awaits_reply && found.reply_to == receiver.messages);
             receiver.awaits_reply = false;
@@ -301,6 +337,48 @@ public:
         std::erase_if(known, [&](const auto& each) {
             return each.first.first == whom.number || each.first.second == whom.number;
         });
+    }
+    /// A pipe from one to the other, within the process.
+    void join_inproc(const actor& connector, const actor& binder, const std::string& name)
+    {
+        auto made = std::make_shared<connection>();
+        made->name = name;
+        made->connector = connector.number;
+        made->binder = binder.number;
+        made->accepted = made->is_inproc = true;
+        net->connections.push_back(made);
+        for (const auto& [one, other] :
+             {std::pair(&connector, &binder), std::pair(&binder, &connector)})
+            if (one->publishes())
+                known[{one->number, other->number}]; // what comes soon takes room already
+    }
+    /// Those of this socket at this name end; true if there were any. What was sent can still be
+    /// received, if the receiver is there. There will be no others for who had connected.
+    bool end_inproc(const actor& whom, const std::string& name)
+    {
+        bool any = false;
+        for (const auto& each : net->connections)
+            if (each->is_inproc && !each->is_over() && each->name == name &&
+                (each->connector == whom.number || each->binder == whom.number)) {
+                any = each->cut = true;
+                for (const int end : {each->connector, each->binder}) {
+                    if (of(end).sending)
+                        of(end).sending->may_be_lost = true;
+                    of(end).is_lenient |= of(end).type == ZMQ_REQ || of(end).type == ZMQ_REP;
+                }
+                unknown_between(*each);
+                of(each->connector).connected.erase(name);
+            }
+        return any;
+    }
+    /// A socket that closes or disconnects receives nothing more of what is on its way.
+    void lose_inproc(const actor& whom)
+    {
+        for (const auto& each : net->connections)
+            for (const int side : {0, 1})
+                if (each->is_inproc && each->end(1 - side) == whom.number)
+                    for (message* one : of(each->end(side)).unwritten)
+                        one->may_be_lost = true;
     }
     /// Its connections may end by themselves from now on.
     void may_end(const actor& whom)
@@ -384,7 +462,21 @@ public:
         auto& unwritten = of(each.sender).unwritten;
         std::erase_if(unwritten, [](const message* one) { return one->written; });
     }
-    void read(std::uint64_t) override {}
+    void reads(const connection& its, int which) override
+    {
+        // A queue that is full is not filled further. What a peer has left is read as a whole.
+        const actor& receiver = of(its.end(1 - which));
+        const bool has_marks = receiver.receive_hwm != 0 && !receiver.is_lenient &&
+                               (receiver.type == ZMQ_PULL || receiver.type == ZMQ_DEALER ||
+                                receiver.type == ZMQ_ROUTER || receiver.type == ZMQ_PAIR);
+        const lane& from = its.lanes[static_cast<std::size_t>(which)];
+        if (!has_marks || its.is_over() || from.writer_closed)
+            return;
+        const auto waiting = std::ranges::count_if(from.marks, [&](const lane::mark& mark) {
+            return mark.end <= from.read && messages.at(mark.what).got.empty();
+        });
+        fuzz_check(waiting < receiver.receive_hwm + (receiver.number == takes ? 1 : 0));
+    }
     void dropped(connection& its, int which) override
     {
         const lane& on_its_way = its.lanes[static_cast<std::size_t>(which)];
@@ -473,6 +565,10 @@ private:
             if (each.type == ZMQ_REQ || each.type == ZMQ_REP)
                 each.is_lenient = true;
         }
+        unknown_between(its);
+    }
+    void unknown_between(const connection& its)
+    {
         for (const auto& pair :
              {std::pair(its.connector, its.binder), std::pair(its.binder, its.connector)})
             if (const auto at = known.find(pair); at != known.end()) {
@@ -493,7 +589,7 @@ private:
                 return false; // it lingers
         return std::ranges::all_of(sender.connected, [&](const auto& name) {
             const actor* const there = binder(name);
-            return there && fit(there->type, sender.type);
+            return is_joined(sender, name) || (there && fit(there->type, sender.type));
         });
     }
     void arrived(const actor& sender, const actor& receiver, const message& which)
