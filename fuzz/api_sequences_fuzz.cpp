@@ -478,7 +478,7 @@ private:
 
     // --- messages
 
-    std::size_t size_of(std::uint8_t choice)
+    static std::size_t size_of(unsigned choice)
     {
         static constexpr std::array<std::size_t, 16> sizes{
             0, 1, 5, 12, 40, 200, 255, 256, 257, 1000, 4000, 8191, 8192, 9000, 33'000, 100'000};
@@ -492,11 +492,14 @@ private:
         if (!sender)
             return;
         const int parts = 1 + ((shape & 3) == 3 ? shape >> 2 & 3 : 0);
+        // Small ones may be batched, and large ones written past those.
+        const std::array<std::size_t, 2> sizes{size_of(size),
+                                               size_of((shape & 64) != 0 ? size + 5 : size)};
         // Large ones take their time.
-        count = std::min<std::size_t>(count, 1 + 100'000 / (size_of(size) + 100));
+        count = std::min<std::size_t>(count, 1 + 100'000 / (std::max(sizes[0], sizes[1]) + 100));
         for (std::size_t i = 0; i < count; ++i)
             for (int part = 0; part < parts; ++part)
-                if (!send(*sender, part + 1 < parts, size_of(size), shape))
+                if (!send(*sender, part + 1 < parts, sizes[i % 2], shape))
                     return;
     }
     void send_part(actor& sender, std::uint8_t how)

@@ -619,6 +619,8 @@ def api_sequences():
         "answers": settle + answer + cut + settle + answer,
         "leaves": settle + large + act_of(15, 1, 0) + traffic + act_of(16, 0, 2) + settle,
         "marks": settle + burst(1, many, 13) + act_of(17, 1, 0) + step + receive(0) + burst(1, few, 13),
+        "mixed": settle + burst(0, many, 6, 64) + burst(1, many, 8, 64) + step + receive(1) + receive(0)
+                 + burst(1, 10, 6, 64) + cut + burst(1, 10, 7, 64) + settle,
     }
     pairs = ("push_pull", "pair", "dealer", "dealer_router", "req_rep", "pub_sub", "xpub_sub", "pub_xsub",
              "xpub_xsub")
