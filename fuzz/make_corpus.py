@@ -621,6 +621,8 @@ def api_sequences():
         "marks": settle + burst(1, many, 13) + act_of(17, 1, 0) + step + receive(0) + burst(1, few, 13),
         "mixed": settle + burst(0, many, 6, 64) + burst(1, many, 8, 64) + step + receive(1) + receive(0)
                  + burst(1, 10, 6, 64) + cut + burst(1, 10, 7, 64) + settle,
+        "subscribes_later": settle + act_of(18, 1, 1, 1) + settle + burst(0, few, 4, 0x10) + step + receive(1) + cut
+                            + settle + act_of(18, 1, 2, 1) + settle + burst(0, few, 4, 0x20) + traffic,
     }
     pairs = ("push_pull", "pair", "dealer", "dealer_router", "req_rep", "pub_sub", "xpub_sub", "pub_xsub",
              "xpub_xsub")
