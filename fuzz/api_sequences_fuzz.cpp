@@ -467,6 +467,13 @@ private:
             advance(milliseconds(50));
             run_until_idle();
         }
+        // Over inproc a subscriber tells who has connected to it in one of its calls.
+        for (const actor& each : model_.actors) {
+            int events = 0;
+            std::size_t size = sizeof events;
+            if (each.handle && each.subscribes())
+                fuzz_check(zmq_getsockopt(each.handle, ZMQ_EVENTS, &events, &size) == 0);
+        }
         model_.all_know_each_other();
         tell("settled");
         for (const auto& each : net_.connections)

@@ -128,6 +128,7 @@ public:
     const message* newest = nullptr; ///< whose first part was received last
     /// Publisher and subscriber that know each other, and what may be on its way there.
     std::map<std::pair<int, int>, std::deque<message*>> known;
+    std::set<std::pair<int, int>> sure; ///< of these, who has been told of all subscriptions
 
     actor& of(int number) { return actors[static_cast<std::size_t>(number)]; }
 
@@ -217,7 +218,7 @@ public:
                 continue;
             const bool has_room = sender.least_hwm == 0 ||
                                   on_its_way.size() < static_cast<std::size_t>(sender.least_hwm);
-            if (has_room && of(pair.second).subscribed.contains(sent.topic))
+            if (has_room && sure.contains(pair) && of(pair.second).subscribed.contains(sent.topic))
                 sent.must_get.insert(pair.second);
             on_its_way.push_back(&sent);
         }
@@ -337,6 +338,9 @@ public:
         std::erase_if(known, [&](const auto& each) {
             return each.first.first == whom.number || each.first.second == whom.number;
         });
+        std::erase_if(sure, [&](const auto& each) {
+            return each.first == whom.number || each.second == whom.number;
+        });
     }
     /// A pipe from one to the other, within the process.
     void join_inproc(const actor& connector, const actor& binder, const std::string& name)
@@ -411,9 +415,12 @@ public:
                 continue;
             actor& one = of(each->connector);
             actor& other = of(each->binder);
-            if (one.handle && other.handle && (one.publishes() || other.publishes()))
-                known.try_emplace(one.publishes() ? std::pair(one.number, other.number)
-                                                  : std::pair(other.number, one.number));
+            if (one.handle && other.handle && (one.publishes() || other.publishes())) {
+                const auto pair = one.publishes() ? std::pair(one.number, other.number)
+                                                  : std::pair(other.number, one.number);
+                known.try_emplace(pair);
+                sure.insert(pair);
+            }
         }
     }
     /// At the end, when all has been received that came.
@@ -574,6 +581,7 @@ private:
             if (const auto at = known.find(pair); at != known.end()) {
                 unknown(pair.second, at->second);
                 known.erase(at);
+                sure.erase(pair);
             }
     }
     static void unknown(int subscriber, std::deque<message*>& sent)
