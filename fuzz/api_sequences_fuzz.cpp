@@ -4,6 +4,11 @@
 // seed of chance (2 bytes); the room in the streams, the size of a portion, whether connections are
 // refused now and then, and how long a look at the clock takes (1 byte each); then acts: a byte
 // that says what, and one for each argument.
+//
+// Planted in the library one at a time, these faults were found within 4000 runs: a message dropped
+// at a reconnection, one sent twice, two that overtake each other, credit that gets lost, marks
+// that are ignored, and a subscription that is forgotten. Not found: a message that is sent again
+// only if a connection breaks exactly behind it.
 
 #include <array>
 #include <cerrno>
