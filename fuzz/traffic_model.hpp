@@ -471,13 +471,14 @@ public:
     }
     void reads(const connection& its, int which) override
     {
-        // A queue that is full is not filled further. What a peer has left is read as a whole.
+        // A queue that is full is not filled further. What a peer has left is read as a whole, and
+        // so is what has come when the address is unbound.
         const actor& receiver = of(its.end(1 - which));
         const bool has_marks = receiver.receive_hwm != 0 && !receiver.is_lenient &&
                                (receiver.type == ZMQ_PULL || receiver.type == ZMQ_DEALER ||
                                 receiver.type == ZMQ_ROUTER || receiver.type == ZMQ_PAIR);
         const lane& from = its.lanes[static_cast<std::size_t>(which)];
-        if (!has_marks || its.is_over() || from.writer_closed)
+        if (!has_marks || its.is_over() || its.may_end || from.writer_closed)
             return;
         const auto waiting = std::ranges::count_if(from.marks, [&](const lane::mark& mark) {
             return mark.end <= from.read && messages.at(mark.what).got.empty();
