@@ -10,7 +10,9 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <set>
 #include <utility>
@@ -202,27 +204,52 @@ TEST_F(TcpOptionMoments, buffer_sizes_are_those_of_the_connect_for_every_connect
     expect_of_the_connect_for_every_connection(small_buffers);
 }
 
+#ifdef SO_BUF_LOCK
+class TcpReceiveBuffer : public TcpOptionMoments {
+protected:
+    static constexpr int size_is_fixed = 2; // SOCK_RCVBUF_LOCK of the kernel
+
+    void SetUp() override
+    {
+        TcpOptionMoments::SetUp();
+        if (!IsSkipped() && !may_set(SO_BUF_LOCK, &size_is_fixed, sizeof size_is_fixed))
+            GTEST_SKIP() << "this kernel does not tell (Linux 5.14 does)";
+    }
+    static bool is_fixed(int fd)
+    {
+        return (kernel_option(fd, SOL_SOCKET, SO_BUF_LOCK) & size_is_fixed) != 0;
+    }
+    template <class Expect>
+    void expect_by_default(Expect expect)
+    {
+        const auto nothing = [](test_socket&) {};
+        accept_after_a_change(nothing, nothing, expect);
+        connect_before_a_change(nothing, nothing, expect);
+    }
+};
+
 // A buffer of a fixed size drops small segments when it is full of them: a receiver that was
 // stopped for a while then waits for seconds until they are sent again.
-TEST_F(TcpOptionMoments, the_kernel_finds_the_size_of_the_receive_buffer_unless_it_is_given)
+TEST_F(TcpReceiveBuffer, may_grow_unless_its_size_is_given)
 {
-#ifdef SO_BUF_LOCK
-    constexpr int receive_size_is_fixed = 2; // SOCK_RCVBUF_LOCK of the kernel
-    const auto is_fixed = [](int fd) {
-        return (kernel_option(fd, SOL_SOCKET, SO_BUF_LOCK) & receive_size_is_fixed) != 0;
-    };
-    if (!may_set(SO_BUF_LOCK, &receive_size_is_fixed, sizeof receive_size_is_fixed))
-        GTEST_SKIP() << "this kernel does not tell (Linux 5.14 does)";
-    const auto nothing = [](test_socket&) {};
-    const auto expect_free = [&](int fd) { EXPECT_FALSE(is_fixed(fd)); };
-    accept_after_a_change(nothing, nothing, expect_free);
-    connect_before_a_change(nothing, nothing, expect_free);
-    accept_after_a_change([](test_socket& socket) { set_first(socket, small_buffers); }, nothing,
-                          [&](int fd) { EXPECT_TRUE(is_fixed(fd)); });
-#else
-    GTEST_SKIP() << "the headers of the system do not have SO_BUF_LOCK";
-#endif
+    expect_by_default([](int fd) { EXPECT_FALSE(is_fixed(fd)); });
+    accept_after_a_change([](test_socket& socket) { set_first(socket, small_buffers); },
+                          [](test_socket&) {}, [](int fd) { EXPECT_TRUE(is_fixed(fd)); });
 }
+
+using ZlinkOnlyTcpReceiveBuffer = TcpReceiveBuffer;
+
+// One thread that receives from many finds little to read at each turn otherwise.
+TEST_F(ZlinkOnlyTcpReceiveBuffer, is_large_from_the_beginning_within_the_machine)
+{
+    int most_bytes = 0;
+    std::ifstream("/proc/sys/net/core/rmem_max") >> most_bytes;
+    ASSERT_LT(0, most_bytes);
+    const int asked_for_bytes = std::min(most_bytes, 512 * 1024);
+    expect_by_default(
+        [&](int fd) { EXPECT_LE(2 * asked_for_bytes, kernel_option(fd, SOL_SOCKET, SO_RCVBUF)); });
+}
+#endif
 
 TEST_F(TcpOptionMoments, the_type_of_service_is_that_of_the_bind_for_whoever_comes_later)
 {

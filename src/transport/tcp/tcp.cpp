@@ -37,10 +37,26 @@ tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
 }
 
 // Within a machine nothing is under way for long. What the kernel would let come together there
-// (several MiB) only leaves the caches before it is read. It doubles this number for its own needs.
-// The receive buffer is left to the kernel: once its size is fixed, small segments are dropped when
-// it is full of them, although the window is open, and sent again seconds later.
+// (several MiB) only leaves the caches before it is read. It doubles these numbers for its own
+// needs.
 constexpr int local_send_buffer_bytes = 256 * 1024;
+constexpr int local_receive_buffer_bytes = 512 * 1024;
+
+// The size that the kernel begins with. If it could not grow, small segments would be dropped when
+// the buffer is full of them, although the window is open, and sent again seconds later.
+void set_first_receive_buffer([[maybe_unused]] int fd, [[maybe_unused]] int bytes) noexcept
+{
+#ifdef SO_BUF_LOCK
+    int fixed = 0;
+    socklen_t size = sizeof fixed;
+    // Only Linux 5.14 and later let go of a size that was set.
+    if (::getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &fixed, &size) != 0 ||
+        ::setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &fixed, size) != 0)
+        return;
+    ip_settings::set_int(fd, SOL_SOCKET, SO_RCVBUF, bytes);
+    ip_settings::set_int(fd, SOL_SOCKET, SO_BUF_LOCK, fixed);
+#endif
+}
 
 bool is_within_machine(int fd) noexcept
 {
@@ -58,8 +74,12 @@ void tune(int fd, const options& settings)
 {
     using ip_settings::set_int;
     ip_settings::apply_per_connection(fd, settings);
-    if (settings.send_buffer_bytes < 0 && is_within_machine(fd))
-        set_int(fd, SOL_SOCKET, SO_SNDBUF, local_send_buffer_bytes);
+    if (is_within_machine(fd)) {
+        if (settings.send_buffer_bytes < 0)
+            set_int(fd, SOL_SOCKET, SO_SNDBUF, local_send_buffer_bytes);
+        if (settings.receive_buffer_bytes < 0)
+            set_first_receive_buffer(fd, local_receive_buffer_bytes);
+    }
     // Batching is done above; what is written should leave at once.
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
     if (settings.tcp_keepalive >= 0)
