@@ -133,9 +133,9 @@ template <class Body>
         return body(socket);
     } catch (const std::exception&) {
         return current_error();
-    } catch (...) {                   // the thread is cancelled: nothing else is thrown
-        if (socket.close_requested()) // by another thread, while this one waited
-            socket.close_if_requested();
+    } catch (...) { // the thread is cancelled: nothing else is thrown
+        if (socket.has_waited())
+            socket.end_waiting_call(0);
         throw;
     }
 }
@@ -161,14 +161,6 @@ template <class Body>
     return result(error); // only now: ending the turn may end the socket
 }
 
-/// A call has failed: the socket was perhaps closed by another thread while it waited.
-[[gnu::cold, gnu::noinline]] inline int failed(core::socket& socket, int error) noexcept
-{
-    if (socket.close_requested())
-        socket.close_if_requested();
-    return fail(error);
-}
-
 /// Runs `body(core::socket&)`, which returns an errno value or 0; nothing escapes as an exception,
 /// but the cancellation of the thread. While the body waits other threads may use a shared socket,
 /// and close any: if it returns an error, the socket may be gone. A body that captures by value
@@ -181,8 +173,10 @@ template <class Body>
     core::socket* const socket = sockets().get(handle);
     if (!socket) [[unlikely]]
         return fail(no_socket(handle));
-    const int error = errno_of(*socket, body);
-    return error ? failed(*socket, error) : 0;
+    int error = errno_of(*socket, body);
+    if (socket->has_waited()) [[unlikely]]
+        error = socket->end_waiting_call(error);
+    return result(error);
 }
 
 /// As with_socket(), with ETERM if the context is being terminated: that comes before what is wrong

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/socket/deferred_close.hpp"
 
+#include <thread>
 #include <utility>
 
 namespace zlink::core {
@@ -15,6 +16,9 @@ deferred_close::closer deferred_close::request(const std::shared_ptr<void>& owne
         std::atomic_thread_fence(std::memory_order_seq_cst);
     if (waits_.load(std::memory_order_acquire) != 0)
         return closer::waiting_thread;
+    // A few instructions: who has looked before the request lets go, who has seen it claims.
+    while (leaving_.load(std::memory_order_acquire) && !claimed_.load(std::memory_order_acquire))
+        std::this_thread::yield();
     if (claimed_.exchange(true, std::memory_order_acq_rel))
         return closer::claimant;
     owner_.reset(); // the requester has it

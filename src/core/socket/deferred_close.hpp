@@ -14,9 +14,10 @@ namespace zlink::core {
 ///
 /// Who waits stores that it does and then looks whether closing was requested; who requests does it
 /// the other way round. So at least one of the two sees the other, and of both claim() chooses one.
+/// Whoever requests may destroy all this as soon as nobody waits: a wait ends with a last store.
 ///
-/// Thread safety: begin_wait() and end_wait() are for the socket's thread, request() is for one
-/// call of any thread, and the others for any.
+/// Thread safety: begin_wait(), end_wait() and waiting() are for the socket's thread, request() is
+/// for one call of any thread, and the others for any.
 class deferred_close {
 public:
     /// The thread waits, until end_wait(); one wait may lie within another.
@@ -25,14 +26,24 @@ public:
         waits_.store(waits_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         order_waiting();
     }
-    /// True if that was the outermost wait, and closing was requested: who waited claims it.
+    /// True if that was the outermost wait, and closing was requested: who waited claims it. After
+    /// a false that ended the outermost wait, this may be gone.
     bool end_wait() noexcept
     {
         const std::uint32_t outer = waits_.load(std::memory_order_relaxed) - 1;
+        if (outer == 0)
+            leaving_.store(true, std::memory_order_relaxed);
         waits_.store(outer, std::memory_order_release);
+        if (outer != 0)
+            return false;
         order_waiting();
-        return outer == 0 && requested();
+        if (requested())
+            return true;
+        leaving_.store(false, std::memory_order_release);
+        return false;
     }
+    /// Is a wait under way?
+    bool waiting() const noexcept { return waits_.load(std::memory_order_relaxed) != 0; }
 
     /// Who closes the socket.
     enum class closer : std::uint8_t {
@@ -57,6 +68,7 @@ private:
     }
 
     std::atomic<std::uint32_t> waits_{0}; ///< written by the socket's thread
+    std::atomic<bool> leaving_{false};    ///< a wait has ended, and requested_ is to be looked at
     std::atomic<bool> requested_{false};
     std::atomic<bool> claimed_{false};
     const bool fenced_ = base::has_heavy_fence();

@@ -78,5 +78,35 @@ TEST(DeferredClose, has_exactly_one_closer)
     EXPECT_GT(by_waiting_thread, 0);
 }
 
+// A wait that ends by itself just as another thread requests the closing.
+TEST(DeferredClose, may_be_destroyed_by_a_requester_that_closes)
+{
+    constexpr int rounds = 2000;
+    for (int round = 0; round < rounds; ++round) {
+        auto close = std::make_unique<deferred_close>();
+        const auto owner = std::make_shared<int>();
+        std::atomic<int> ready{0};
+        std::atomic<int> closers{0};
+        const auto meet = [&] {
+            ++ready;
+            while (ready != 2)
+                std::this_thread::yield();
+        };
+        std::thread waiting([&, waits = close.get()] {
+            waits->begin_wait();
+            meet();
+            if (waits->end_wait() && waits->claim())
+                ++closers;
+        });
+        meet();
+        if (close->request(owner) == closer::requester) {
+            ++closers;
+            close.reset();
+        }
+        waiting.join();
+        ASSERT_EQ(closers, 1) << round;
+    }
+}
+
 } // namespace
 } // namespace zlink::core

@@ -114,6 +114,15 @@ void socket::close_if_requested() noexcept
     }
 }
 
+int socket::end_waiting_call(int error) noexcept
+{
+    has_waited_ = false;
+    if (!end_wait())
+        return error;
+    close_if_requested();
+    return ENOTSOCK;
+}
+
 int socket::disconnect_peer(std::uint32_t routing_id)
 {
     if (const int error = begin_call())

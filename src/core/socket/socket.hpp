@@ -249,9 +249,13 @@ public:
     bool defer_close(const std::shared_ptr<void>& owner) noexcept;
     /// Was the handle closed?
     bool close_requested() const noexcept { return deferred_close_.requested(); }
-    /// The last thing that a call does with a socket of which close_requested(): closes it, unless
-    /// another thread does.
+    /// Closes it if that was requested, unless another thread does. It may be gone then.
     void close_if_requested() noexcept;
+    /// Has the call that is under way waited? Then it ends with end_waiting_call().
+    bool has_waited() const noexcept { return has_waited_; }
+    /// The last thing that a call does with the socket, which may be gone then. @return ENOTSOCK if
+    /// another thread has closed the socket, else `error`
+    int end_waiting_call(int error) noexcept;
 
     const socket_options& options() const noexcept override { return *options_; }
     /// As they are now: they will not change any more.
@@ -345,6 +349,7 @@ private:
     bool tells_next_use_ = false;
     bool leaves_batches_ = false; ///< see leave_batches_to_caller()
     deferred_close deferred_close_;
+    bool has_waited_ = false;
     socket_gate* gate_ = nullptr; ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;
     bool more_ = false;

@@ -52,16 +52,12 @@ int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
     const base::deadline until = base::deadline_after_ms(timeout_ms);
     if (gate_)
         return sleep_until(operation, until, for_input);
-    begin_wait();
-    int result = ENOTSOCK;
-    try {
-        if (!close_requested())
-            result = sleep_until(operation, until, for_input);
-    } catch (...) {
-        end_wait();
-        throw;
+    // The mark stays to the end of the call, which uses the socket until then.
+    if (!deferred_close_.waiting()) {
+        has_waited_ = true;
+        begin_wait();
     }
-    return end_wait() ? ENOTSOCK : result; // the caller closes it then
+    return close_requested() ? ENOTSOCK : sleep_until(operation, until, for_input);
 }
 
 template <class Operation>
