@@ -789,7 +789,8 @@ def test_full_queue_is_not_taken_for_silence(bench):
     raw = bench.dial()
     raw.handshake("PUSH")
     raw.send(message(b"first"))
-    assert raw.recv_frame() == ping()
+    for _ in range(2):  # the other one comes an interval later: the first message was read alone
+        assert raw.recv_frame() == ping()
     raw.send(message(b"second"))
     for _ in range(6):
         assert raw.recv_frame() == ping()
