@@ -243,8 +243,8 @@ using ZlinkOnlyTcpReceiveBuffer = TcpReceiveBuffer;
 TEST_F(ZlinkOnlyTcpReceiveBuffer, is_large_from_the_beginning_within_the_machine)
 {
     int most_bytes = 0;
-    std::ifstream("/proc/sys/net/core/rmem_max") >> most_bytes;
-    ASSERT_LT(0, most_bytes);
+    if (!(std::ifstream("/proc/sys/net/core/rmem_max") >> most_bytes))
+        most_bytes = 212'992; // what it is by default: containers may not be told
     const int asked_for_bytes = std::min(most_bytes, 512 * 1024);
     expect_by_default(
         [&](int fd) { EXPECT_LE(2 * asked_for_bytes, kernel_option(fd, SOL_SOCKET, SO_RCVBUF)); });
