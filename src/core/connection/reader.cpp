@@ -120,13 +120,12 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
     return status::limit_reached;
 }
 
-reader::status reader::read_all(transport::stream& from, bool beyond_limit)
+reader::status reader::read_all(transport::stream& from)
 {
     if (const status result = take_back(); result != status::dry)
         return result;
     engine::decoder& decoder = incoming_.decoder();
-    for (std::size_t allowed = most_rest_bytes;
-         allowed > 0 && (beyond_limit || decoder.has_room());) {
+    for (std::size_t allowed = most_rest_bytes; allowed > 0;) {
         iovec space[engine::decoder::most_entries];
         const int count = decoder.prepare(space);
         if (count == 0)

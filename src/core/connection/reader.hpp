@@ -69,9 +69,9 @@ public:
     /// Reads up to the fairness limit. When the queue is full, the reading is offered to the
     /// socket's thread.
     status read(transport::stream& from, const pulse& pulse);
-    /// Reads what has come by now: until the queue is full, or, with `beyond_limit`, whatever the
-    /// receive buffer of the kernel holds. `dry` also if the connection has ended.
-    status read_all(transport::stream& from, bool beyond_limit);
+    /// Reads what has come by now, whatever the receive buffer of the kernel holds, also if the
+    /// queue is full. `dry` also if the connection has ended.
+    status read_all(transport::stream& from);
     /// Reads as much and drops it: only that something comes matters.
     static status listen(transport::stream& from, const pulse& pulse);
     /// Leases the reading to the socket's thread. False: not now.

@@ -549,30 +549,27 @@ TEST_F(Reader, gives_the_newest_message_if_that_is_wanted)
     EXPECT_EQ(received(), texts{"new"});
 }
 
-TEST_F(Reader, reads_what_has_come_until_the_queue_is_full_or_beyond_that)
+TEST_F(Reader, reads_all_that_has_come_beyond_a_full_queue)
 {
-    for (const bool beyond_limit : {false, true}) {
-        begin();
-        limit_queue(2);
-        for (int i = 0; i < 3 * reads_per_call; ++i)
-            stream_.pieces.push_back(sender(wire_kind::zmtp3).frame("a"));
-        stream_.ended = true;
-        EXPECT_EQ(reader_->read_all(stream_, beyond_limit), status::dry) << "also at the end";
-        EXPECT_EQ(stream_.pieces.empty(), beyond_limit);
-        EXPECT_EQ(received().size(), beyond_limit ? 3 * reads_per_call : 2u);
-        stream_.pieces.clear();
-    }
+    begin();
+    limit_queue(2);
+    for (int i = 0; i < 3 * reads_per_call; ++i)
+        stream_.pieces.push_back(sender(wire_kind::zmtp3).frame("a"));
+    stream_.ended = true;
+    EXPECT_EQ(reader_->read_all(stream_), status::dry) << "also at the end";
+    EXPECT_TRUE(stream_.pieces.empty());
+    EXPECT_EQ(received().size(), 3u * reads_per_call);
 }
 
 TEST_F(Reader, tells_what_is_wrong_also_when_it_reads_all)
 {
     begin(wire_kind::zmtp3, types::req);
     stream_.input = sender(wire_kind::zmtp3).frame("no reply");
-    EXPECT_EQ(reader_->read_all(stream_, true), status::violated);
+    EXPECT_EQ(reader_->read_all(stream_), status::violated);
     begin();
     stream_.input.clear();
     stream_.fail_at = 0;
-    EXPECT_EQ(reader_->read_all(stream_, true), status::dry) << "the connection goes anyway";
+    EXPECT_EQ(reader_->read_all(stream_), status::dry) << "the connection goes anyway";
 }
 
 TEST_F(Reader, listens_without_understanding)

@@ -806,7 +806,7 @@ void session::read_rest()
         return;
     if (closing_)
         return lost(loss::connection);
-    lost_by(in_.read_all(*stream_, true));
+    lost_by(in_.read_all(*stream_));
 }
 
 // The socket wants no more of this connection, but what has come by now: the peer does not send it
@@ -815,7 +815,7 @@ void session::read_last()
 {
     attempt([this] {
         if (phase_ == phase::traffic && !closing_)
-            if (const auto read = in_.read_all(*stream_, true); read != reader::status::dry)
+            if (const auto read = in_.read_all(*stream_); read != reader::status::dry)
                 lost_by(read);
     });
     tell_socket(pipe_end::closed);
