@@ -163,8 +163,7 @@ template <class Body>
 
 /// Runs `body(core::socket&)`, which returns an errno value or 0; nothing escapes as an exception,
 /// but the cancellation of the thread. While the body waits other threads may use a shared socket,
-/// and close any: if it returns an error, the socket may be gone. A body that captures by value
-/// costs least.
+/// and close any: it stays until the call has ended. A body that captures by value costs least.
 template <class Body>
 [[gnu::always_inline]] inline int with_socket(void* handle, Body body)
 {

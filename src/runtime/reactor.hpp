@@ -7,7 +7,7 @@ namespace zlink::runtime {
 
 /// Makes the reactor of an I/O context, which Asio would make with its first timer or socket, and
 /// looks whether it works: without the descriptors by which it is woken and told the time, its
-/// thread would sleep for ever.
+/// thread would sleep for ever. Lives in asio.cpp, where Asio's calls of the kernel can be watched.
 /// @return 0, or the errno with which the kernel refused one of these descriptors; the I/O context
 /// is of no use then
 /// @throws boost::system::system_error, std::bad_alloc

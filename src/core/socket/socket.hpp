@@ -349,7 +349,7 @@ private:
     bool tells_next_use_ = false;
     bool leaves_batches_ = false; ///< see leave_batches_to_caller()
     deferred_close deferred_close_;
-    bool has_waited_ = false;
+    bool has_waited_ = false;     ///< the call that is under way has a wait to end
     socket_gate* gate_ = nullptr; ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;
     bool more_ = false;
