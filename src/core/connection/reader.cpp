@@ -8,10 +8,6 @@
 namespace zlink::core {
 namespace {
 
-// Fairness limits of one call: reads, and the time after the first of them. Bytes do not tell the
-// time: they may be one body, or thousands of messages that each have to be decrypted.
-constexpr int reads_per_call = 16;
-constexpr std::chrono::microseconds longest_call{200};
 // Limit for draining a connection whose write side has failed. It is larger than any receive buffer
 // of the kernel: only a peer that ignores the reset reaches it.
 constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
@@ -79,7 +75,7 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
     engine::decoder& decoder = incoming_.decoder();
     heartbeat_timer& heartbeat = pulse.heartbeat;
     std::chrono::steady_clock::time_point end;
-    for (int reads = 0; reads < reads_per_call; ++reads) {
+    for (int reads = 0; reads < limits_.reads; ++reads) {
         if (!decoder.has_room()) {
             heartbeat.pause(pulse.owner());
             if (!must_read_itself(heartbeat))
@@ -113,7 +109,7 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
         }
         const auto now = std::chrono::steady_clock::now();
         if (reads == 0)
-            end = now + longest_call;
+            end = now + limits_.time;
         else if (now >= end)
             break;
     }
@@ -148,7 +144,7 @@ reader::status reader::listen(transport::stream& from, const pulse& pulse)
         pulse.heartbeat.resume(pulse.owner());
     std::byte unheard[16 * 1024];
     const iovec space{unheard, sizeof unheard};
-    for (int reads = 0; reads < reads_per_call; ++reads) {
+    for (int reads = 0; reads < call_limits{}.reads; ++reads) {
         const auto result = from.read_some(&space, 1);
         if (result.would_block())
             return status::dry;

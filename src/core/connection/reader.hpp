@@ -9,6 +9,7 @@
 #include "transport/stream.hpp"
 
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -43,10 +44,23 @@ public:
         std::function<std::shared_ptr<void>()> owner;
     };
 
+    /// Fairness limits of one call of read(): the number of reads, and the time after the first of
+    /// them. Bytes do not tell the time: they may be one body, or thousands of messages that each
+    /// have to be decrypted.
+    struct call_limits {
+        int reads = 16;
+        std::chrono::microseconds time{200};
+    };
+
     /// `commands` is told the commands of the peer that are no messages.
     reader(boost::asio::io_context& io, std::shared_ptr<const socket_options> options,
+           engine::command_handler& commands, call_limits limits) noexcept
+        : commands_(commands), incoming_(std::move(options)), lease_(io), limits_(limits)
+    {}
+    /// With the usual limits.
+    reader(boost::asio::io_context& io, std::shared_ptr<const socket_options> options,
            engine::command_handler& commands) noexcept
-        : commands_(commands), incoming_(std::move(options)), lease_(io)
+        : reader(io, std::move(options), commands, {})
     {}
 
     /// Where the messages go; the I/O thread only.
@@ -91,6 +105,7 @@ private:
     engine::command_handler& commands_;
     core::incoming incoming_;
     reading_lease lease_;
+    const call_limits limits_;
     engine::handshake_error fault_ = engine::handshake_error::none;
     std::optional<engine::farewell> farewell_;
 };
