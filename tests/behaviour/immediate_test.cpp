@@ -5,7 +5,9 @@
 #include "support/zmtp.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <thread>
+#include <vector>
 
 namespace zlink::test {
 namespace {
@@ -207,6 +209,44 @@ TEST(ZlinkOnlyImmediateTcp, nothing_is_sent_to_who_was_disconnected)
     EXPECT_TRUE(fails_with(EAGAIN, zmq_send(socket, "x", 1, ZMQ_DONTWAIT)));
     EXPECT_EQ("b", socket.recv());
     EXPECT_TRUE(peer.ended());
+}
+
+// Each connection has a pipe of its own, and ends while a message is written to it, before or
+// after: a thread that is overtaken in the middle of a send finds what it needs.
+TEST(ImmediateReconnect, goes_on_under_threads_that_send)
+{
+    constexpr int senders = 3;
+    constexpr int connections_each = 350;
+    std::vector<std::thread> threads;
+    for (int index = 0; index < senders; ++index)
+        threads.emplace_back([] {
+            test_context context;
+            test_socket socket(context, ZMQ_PUSH);
+            socket.set(ZMQ_IMMEDIATE, 1);
+            socket.set(ZMQ_RECONNECT_IVL, 1);
+            const raw_listener listener;
+            socket.connect(listener.endpoint());
+            std::atomic<bool> done{false};
+            std::thread peer([&] {
+                for (int connection = 0; connection < connections_each; ++connection) {
+                    raw_peer accepted = listener.accept();
+                    zmtp::shake_hands(accepted, "PULL");
+                    if (connection % 3 != 0)
+                        accepted.recv(static_cast<std::size_t>(1 + connection % 50));
+                    connection % 2 == 0 ? accepted.abort() : accepted.close();
+                }
+                done.store(true);
+            });
+            for (unsigned sent = 0; !done.load(); ++sent)
+                if (zmq_send(socket, "message", 7, ZMQ_DONTWAIT) == -1) {
+                    ASSERT_EQ(EAGAIN, zmq_errno());
+                    std::this_thread::yield();
+                }
+            peer.join();
+            socket.set(ZMQ_LINGER, 0);
+        });
+    for (std::thread& thread : threads)
+        thread.join();
 }
 
 } // namespace

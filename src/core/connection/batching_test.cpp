@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sending thread that writes what it commits in batches.
 #include "base/sync/asymmetric_fence.hpp"
+#include "core/connection/traffic_for_tests.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
 #include "support/memory_stream.hpp"
@@ -16,34 +17,36 @@
 namespace zlink::core {
 namespace {
 
-/// The sending side of a session in the middle of a stream.
-class batching_peer final : public pipe_peer {
+/// The sending side of a link in the middle of a stream.
+class batching_outlet final : public outlet {
 public:
     using stalls = writer::stalls;
 
-    explicit batching_peer(writer& out) : out_(out) {}
-    passed_by write_through(const iovec (&message)[2],
-                            base::certain_memory& for_rest) noexcept override
+    explicit batching_outlet(writer& out) : out_(out) {}
+    direct_write write_direct(const iovec (&message)[2],
+                              base::certain_memory& for_rest) noexcept override
     {
         const auto passed = out_.write_through(message, for_rest, stalls::leave, in_stream);
         return {passed.bytes, passed.begins_ownership, passed.wake_producer};
     }
-    wake_result on_readable() noexcept override { return {.deferred = out_.begin_ownership()}; }
-    wake_result on_flush() noexcept override
+    plan committed() noexcept override { return plan_for(out_.begin_ownership()); }
+    plan flush(flush_reason why) noexcept override
     {
-        return {.deferred = out_.drain_directly().state == writer::status::written};
-    }
-    wake_result on_pause() noexcept override
-    {
-        out_.drain_and_end_ownership();
+        if (why == flush_reason::full)
+            return plan_for(out_.drain_directly().state == writer::status::written);
+        if (why == flush_reason::about_to_wait)
+            out_.drain_and_end_ownership();
         return {};
     }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
 
     bool in_stream = true;
 
 private:
+    static plan plan_for(bool batches)
+    {
+        return {.who = batches ? writer_is::batcher : writer_is::nobody};
+    }
+
     writer& out_;
 };
 
@@ -55,7 +58,7 @@ protected:
     {
         if (!base::has_heavy_fence())
             GTEST_SKIP() << "without membarrier() the I/O thread makes the batches";
-        sender_.set_other_end(peer_);
+        test::connect(sender_, outlet_);
         writer_.attach(stream_, {}, {}, {}, stream_.facts.packet_bytes);
         writer_.drain();
     }
@@ -73,7 +76,7 @@ protected:
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
     writer writer_{channels_->a_to_b};
     test::memory_stream stream_;
-    std::shared_ptr<batching_peer> peer_ = std::make_shared<batching_peer>(writer_);
+    batching_outlet outlet_{writer_};
     pipe_end sender_{channels_, true, nullptr};
     const std::size_t begun_bytes_ = 102; ///< what begin_ownership() has sent
 };
@@ -117,10 +120,10 @@ TEST_F(Batching, does_not_cut_a_message_of_several_parts)
 TEST_F(Batching, goes_with_a_large_message_in_one_write)
 {
     begin_ownership();
-    send(pipe_peer::unbatched_bytes - 1);
+    send(outlet::unbatched_bytes - 1);
     EXPECT_EQ(sizes(), stream_.writes);
-    send(pipe_peer::unbatched_bytes);
-    EXPECT_EQ(sizes{begun_bytes_ + 2 * (pipe_peer::unbatched_bytes + header_bytes) - 1},
+    send(outlet::unbatched_bytes);
+    EXPECT_EQ(sizes{begun_bytes_ + 2 * (outlet::unbatched_bytes + header_bytes) - 1},
               stream_.writes);
 }
 
@@ -216,7 +219,7 @@ TEST_F(PacketBatching, leaves_the_end_of_a_large_message_to_the_next)
 
 TEST_F(PacketBatching, leaves_nothing_where_messages_do_not_follow_each_other)
 {
-    peer_->in_stream = false;
+    outlet_.in_stream = false;
     send(body_bytes);
     expect_writes({2 * packet_bytes + 100});
     EXPECT_TRUE(writer_.drained());

@@ -96,10 +96,9 @@ void datagram_session::start() noexcept
         ask(request::receive);
 }
 
-pipe_peer::wake_result datagram_session::on_readable() noexcept
+void datagram_session::on_readable() noexcept
 {
     ask(request::send);
-    return {};
 }
 
 void datagram_session::on_writable() noexcept
@@ -231,9 +230,11 @@ void datagram_session::wait(transport::direction which)
 
 // --- the end -----------------------------------------------------------------------------------
 
-void datagram_session::on_closed(int linger_ms) noexcept
+void datagram_session::on_ended(pipe_ending how, int linger_ms) noexcept
 {
-    linger_ms_.store(linger_ms, std::memory_order_relaxed);
+    if (how == pipe_ending::left || how == pipe_ending::output_ended)
+        return; // there is no peer that would have to hear of it
+    linger_ms_.store(how == pipe_ending::closed ? linger_ms : 0, std::memory_order_relaxed);
     ask(request::close);
 }
 

@@ -47,9 +47,9 @@ public:
     void settle() noexcept;
 
     // pipe_peer: the socket's thread
-    wake_result on_readable() noexcept override;
+    void on_readable() noexcept override;
     void on_writable() noexcept override;
-    void on_closed(int linger_ms) noexcept override;
+    void on_ended(pipe_ending how, int linger_ms) noexcept override;
 
     // runtime::resident
     void do_request(unsigned number) override;
@@ -83,7 +83,7 @@ private:
     std::string next_head_;         ///< of the message whose body comes next in the pipe
     bool has_next_head_ = false;
     std::optional<boost::asio::steady_timer> linger_;
-    std::atomic<int> linger_ms_{-1};   ///< what on_closed() was told
+    std::atomic<int> linger_ms_{-1};   ///< what on_ended() was told
     std::atomic<bool> settled_{false}; ///< settle() waits for it
     bool waiting_to_read_ = false;
     bool waiting_to_write_ = false;

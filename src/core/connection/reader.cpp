@@ -57,8 +57,8 @@ reader::status reader::status_of(engine::inbound_error error) noexcept
 // and messages that it had no memory for.
 reader::status reader::take_back()
 {
-    lease_.take_back();
-    const auto found = lease_.take_findings();
+    lease_->take_back();
+    const auto found = lease_->take_findings();
     for (const auto& body : found.commands)
         commands_.on_command(body);
     if (found.error != engine::inbound_error::out_of_memory)
@@ -79,7 +79,7 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
         if (!decoder.has_room()) {
             heartbeat.pause(pulse.owner());
             if (!must_read_itself(heartbeat))
-                lease_.offer(decoder, from);
+                lease_->offer(decoder, from);
             return status::full;
         }
         if (heartbeat.paused())
@@ -157,13 +157,15 @@ reader::status reader::listen(transport::stream& from, const pulse& pulse)
 
 bool reader::grant_lease(transport::stream& from, const heartbeat_timer& heartbeat)
 {
-    return !must_read_itself(heartbeat) && lease_.grant(incoming_.decoder(), from);
+    return !must_read_itself(heartbeat) && lease_->grant(incoming_.decoder(), from);
 }
 
 void reader::stop_sharing()
 {
-    lease_.take_back();
-    lease_.take_findings();
+    if (!lease_)
+        return;
+    lease_->take_back();
+    lease_->take_findings();
 }
 
 } // namespace zlink::core

@@ -8,7 +8,6 @@
 #include "engine/wire/frame_codec.hpp"
 #include "transport/stream.hpp"
 
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -21,11 +20,12 @@ namespace zlink::core {
 
 /// Reads a connection in its I/O thread: takes bytes from the stream, lets incoming() make messages
 /// of them, tells the heartbeat that the peer lives, and shares the reading with the socket's
-/// thread through lease(). The counterpart of writer: like that it never waits, and the caller does
-/// what the status says.
+/// thread through the lease of the pipe's link. The counterpart of writer: like that it never
+/// waits, and the caller does what the status says.
 ///
 /// Thread safety: the I/O thread only, but for what reading_lease allows the socket's thread.
-/// Lifetime: a stream must last until the lease is taken back or stopped; `commands` longer.
+/// Lifetime: a stream must last until the lease is taken back or stopped; `commands` longer. Until
+/// the next begin() the lease is kept, and with it the channel that the decoder writes to.
 class reader {
 public:
     /// How a read has ended.
@@ -53,26 +53,26 @@ public:
     };
 
     /// `commands` is told the commands of the peer that are no messages.
-    reader(boost::asio::io_context& io, std::shared_ptr<const socket_options> options,
-           engine::command_handler& commands, call_limits limits) noexcept
-        : commands_(commands), incoming_(std::move(options)), lease_(io), limits_(limits)
+    reader(std::shared_ptr<const socket_options> options, engine::command_handler& commands,
+           call_limits limits) noexcept
+        : commands_(commands), incoming_(std::move(options)), limits_(limits)
     {}
     /// With the usual limits.
-    reader(boost::asio::io_context& io, std::shared_ptr<const socket_options> options,
+    reader(std::shared_ptr<const socket_options> options,
            engine::command_handler& commands) noexcept
-        : reader(io, std::move(options), commands, {})
+        : reader(std::move(options), commands, {})
     {}
 
     /// Where the messages go; the I/O thread only.
     core::incoming& incoming() noexcept { return incoming_; }
-    /// Who reads now; it says which of its functions are the socket's thread's.
-    reading_lease& lease() noexcept { return lease_; }
 
-    /// A connection with this wire begins; what it brings is for `to`.
-    void begin(const engine::wire& how, std::shared_ptr<pipe_end> to)
+    /// A connection with this wire begins; what it brings is for `to`, whose link has the lease.
+    void begin(const engine::wire& how, std::shared_ptr<pipe_end> to,
+               std::shared_ptr<reading_lease> lease)
     {
         farewell_.reset();
         incoming_.begin(how, std::move(to), commands_);
+        lease_ = std::move(lease);
     }
     /// Takes bytes that were read by others. `dry` if they are as they should be.
     status feed(std::span<const std::byte> bytes) { return status_of(incoming_.feed(bytes)); }
@@ -104,7 +104,7 @@ private:
 
     engine::command_handler& commands_;
     core::incoming incoming_;
-    reading_lease lease_;
+    std::shared_ptr<reading_lease> lease_;
     const call_limits limits_;
     engine::handshake_error fault_ = engine::handshake_error::none;
     std::optional<engine::farewell> farewell_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reader.hpp"
 
+#include "core/connection/traffic_for_tests.hpp"
+
 #include "engine/commands/traffic_commands.hpp"
 #include "engine/handshake/socket_types.hpp"
 #include "engine/wire/wires_for_tests.hpp"
@@ -100,17 +102,15 @@ private:
     const engine::cipher_fault fault_;
 };
 
-/// The I/O side of the pipe: reads when there is room, as a session does.
-class reading_peer final : public pipe_peer {
+/// The way in of the pipe: reads when there is room, as a link does.
+class reading_inlet final : public test::idle_inlet {
 public:
-    explicit reading_peer(reading_lease& lease) : lease_(lease) {}
-    wake_result on_readable() noexcept override { return {}; }
-    void on_writable() noexcept override
+    explicit reading_inlet(reading_lease& lease) : lease_(lease) {}
+    void made_room() noexcept override
     {
         ++told_of_room;
         asked |= lease_.read_for_room() == reading_lease::request::read;
     }
-    void on_closed(int) noexcept override {}
 
     int told_of_room = 0;
     bool asked = false; ///< the I/O thread has to read
@@ -133,7 +133,7 @@ protected:
         for (const auto end = std::chrono::steady_clock::now() + command_takes_;
              std::chrono::steady_clock::now() < end;) {
         }
-        if (!reader_->lease().keep_for_later(body))
+        if (!lease_->keep_for_later(body))
             commands_.emplace_back(reinterpret_cast<const char*>(body.data()), body.size());
     }
     void begin(wire_kind kind = wire_kind::zmtp3, int type = types::pull)
@@ -148,15 +148,16 @@ protected:
         channels_ = std::make_shared<channel_pair>();
         pipe_ = std::make_shared<pipe_end>(channels_, true, nullptr);
         pipe_->set_conflation(false, options_.conflate);
-        reader_.emplace(io_, std::make_shared<const socket_options>(options_), *this, limits_);
-        peer_ = std::make_shared<reading_peer>(reader_->lease());
-        pipe_->set_other_end(peer_);
-        reader_->begin(how, pipe_);
+        lease_ = std::make_shared<reading_lease>(io_);
+        reader_.emplace(std::make_shared<const socket_options>(options_), *this, limits_);
+        in_ = std::make_unique<reading_inlet>(*lease_);
+        test::connect(*pipe_, *in_);
+        reader_->begin(how, pipe_, lease_);
     }
     void end()
     {
-        if (reader_)
-            reader_->lease().stop();
+        if (lease_)
+            lease_->stop();
         heartbeat_.stop();
     }
     status read() { return reader_->read(stream_, pulse_); }
@@ -191,7 +192,8 @@ protected:
     socket_options options_;
     std::shared_ptr<channel_pair> channels_;
     std::shared_ptr<pipe_end> pipe_;
-    std::shared_ptr<reading_peer> peer_;
+    std::shared_ptr<reading_lease> lease_;
+    std::unique_ptr<reading_inlet> in_;
     memory_stream stream_;
     std::optional<reader> reader_;
     texts commands_;
@@ -284,7 +286,7 @@ TEST_P(ReaderOnWire, is_lost_if_any_read_fails)
         ASSERT_TRUE(all.empty() || !all.back().ends_with('+')) << "only whole messages";
 
         reader_->incoming().reset();
-        reader_->begin(test::make_wire(GetParam()), pipe_);
+        reader_->begin(test::make_wire(GetParam()), pipe_, lease_);
         memory_stream next;
         next.input = bytes;
         ASSERT_EQ(reader_->read(next, pulse_), status::dry);
@@ -460,8 +462,8 @@ TEST_F(Reader, stops_while_the_queue_is_full)
     EXPECT_EQ(read(), status::full) << "nothing has changed";
     EXPECT_EQ(stream_.operations, 2);
     EXPECT_EQ(received(), (texts{"1", "2"}));
-    EXPECT_GT(peer_->told_of_room, 0);
-    EXPECT_TRUE(peer_->asked);
+    EXPECT_GT(in_->told_of_room, 0);
+    EXPECT_TRUE(in_->asked);
     EXPECT_EQ(read(), status::full);
     EXPECT_FALSE(stream_.pieces.empty());
     EXPECT_TRUE(heartbeat_.paused());
@@ -481,7 +483,7 @@ TEST_F(Reader, offers_the_reading_of_a_full_queue_to_the_thread_that_makes_room)
     EXPECT_EQ(read(), status::dry);
     EXPECT_EQ(read(), status::full);
     EXPECT_EQ(received(), (texts{"1", "2", "3"}));
-    EXPECT_GT(peer_->told_of_room, 0);
+    EXPECT_GT(in_->told_of_room, 0);
 }
 
 // They have to be answered, and what follows them is read after that.
@@ -494,7 +496,7 @@ TEST_F(Reader, takes_back_commands_that_the_sockets_thread_has_met)
     EXPECT_TRUE(stream_.is_released);
     stream_.pieces = {peer.frame("a"), peer.frame("b")};
     stream_.pieces.front() += peer.ping();
-    EXPECT_TRUE(reader_->lease().read_leased({}).ended);
+    EXPECT_TRUE(lease_->read_leased({}).ended);
     EXPECT_EQ(received(), texts{"a"});
     EXPECT_EQ(commands_, texts{});
     EXPECT_EQ(read(), status::dry);
@@ -510,7 +512,7 @@ TEST_F(Reader, takes_back_an_error_that_the_sockets_thread_has_met)
     sender peer(wire_kind::toy_cipher);
     peer.frame("lost on the way");
     stream_.input = peer.frame("out of order");
-    EXPECT_TRUE(reader_->lease().read_leased({}).ended);
+    EXPECT_TRUE(lease_->read_leased({}).ended);
     EXPECT_EQ(read(), status::damaged);
     EXPECT_EQ(reader_->fault(), engine::handshake_error::not_authentic);
     EXPECT_EQ(stream_.operations, 1) << "it is not read again";
@@ -521,7 +523,7 @@ TEST_F(Reader, drops_what_the_sockets_thread_has_met_when_the_connection_goes)
     begin();
     ASSERT_TRUE(reader_->grant_lease(stream_, heartbeat_));
     stream_.input = sender(wire_kind::zmtp3).ping();
-    EXPECT_TRUE(reader_->lease().read_leased({}).ended);
+    EXPECT_TRUE(lease_->read_leased({}).ended);
     reader_->stop_sharing();
     EXPECT_FALSE(stream_.is_released);
     EXPECT_EQ(read(), status::dry);

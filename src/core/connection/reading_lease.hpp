@@ -3,7 +3,7 @@
 
 #include "core/pace/bulk_sleep.hpp"
 #include "core/pace/receive_placement.hpp"
-#include "core/pipe/pipe.hpp"
+#include "core/pipe/inlet.hpp"
 #include "engine/traffic/decoder.hpp"
 #include "transport/stream.hpp"
 
@@ -46,7 +46,7 @@ namespace zlink::core {
 class reading_lease {
 public:
     struct leased_step {
-        pipe_peer::leased_read read;
+        inlet::leased_read read;
         bool ended = false; ///< just now: the I/O thread has to be told to read
     };
     /// What the socket's thread has met while it was reading.

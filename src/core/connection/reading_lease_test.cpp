@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reading_lease.hpp"
 
+#include "core/connection/traffic_for_tests.hpp"
+#include "core/pipe/pipe.hpp"
+
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic/inbound.hpp"
@@ -30,13 +33,11 @@ std::string frame_bytes(std::uint8_t flags, const std::string& body)
     return std::string(1, static_cast<char>(flags)) + static_cast<char>(body.size()) + body;
 }
 
-/// The I/O side of a pipe, as far as it is told of room.
-class reading_peer final : public pipe_peer {
+/// The way in of a link, as far as it is told of room.
+class reading_inlet final : public test::idle_inlet {
 public:
-    explicit reading_peer(reading_lease& lease) : lease_(lease) {}
-    wake_result on_readable() noexcept override { return {}; }
-    void on_writable() noexcept override { lease_.read_for_room(); }
-    void on_closed(int) noexcept override {}
+    explicit reading_inlet(reading_lease& lease) : lease_(lease) {}
+    void made_room() noexcept override { lease_.read_for_room(); }
 
 private:
     reading_lease& lease_;
@@ -145,7 +146,8 @@ TEST_F(ReadingLease, reads_a_little_ahead_at_a_time)
     lease_.offer(unlimited, stream_);
     EXPECT_EQ(lease_.read_for_room(), request::watch) << "it might take its time";
     EXPECT_FALSE(stream_.pieces.empty());
-    receiver_.set_other_end(std::make_shared<reading_peer>(lease_));
+    reading_inlet way_in(lease_);
+    test::connect(receiver_, way_in);
     taken += take_messages();
     EXPECT_EQ(taken, sent);
 }

@@ -39,12 +39,11 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
       link_(std::move(link)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
-      in_(io_, options_, *this),
+      in_(options_, *this),
       was_accepted_(was_accepted),
       heartbeat_(io_,
                  [this](engine::heartbeat::action what) { attempt([this, what] { beat(what); }); }),
-      delivery_(io_),
-      write_policy_(link_->fan_out)
+      delivery_(io_)
 {
     ++thread_.load();
 }
@@ -78,8 +77,11 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 
 session::~session()
 {
-    if (!finished_)
-        --thread_.load();
+    if (finished_)
+        return;
+    if (pipe_link_)
+        pipe_link_->set_owner(nullptr);
+    --thread_.load();
 }
 
 std::shared_ptr<pipe_end> session::make_pipe()
@@ -91,9 +93,9 @@ std::shared_ptr<pipe_end> session::make_pipe()
 
 void session::create_pipe()
 {
-    auto channels = std::make_shared<channel_pair>();
-    auto end = make_pipe_end(channels, true, link_->box);
-    auto out = std::make_unique<writer>(channels->a_to_b);
+    auto fresh = std::make_shared<link>(thread_, link_->fan_out, !options_->conflate);
+    auto end = make_pipe_end(fresh->channels(), true, link_->box);
+    end->set_connection(*fresh, *fresh);
     end->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
     if (exchanges_plain_bytes())
         end->write_plain_bytes();
@@ -103,11 +105,9 @@ void session::create_pipe()
     end->set_other_end(shared_from_this());
     end->connected_side = dialer_ != nullptr;
     end->endpoint = endpoint_;
-    channels_ = std::move(channels);
+    fresh->set_owner(this);
+    pipe_link_ = std::move(fresh);
     socket_end_ = std::move(end);
-    // The socket's thread may be in a call through the pipe before this one.
-    retired_out_ = std::exchange(out_, std::move(out));
-    writer_.store(out_.get(), std::memory_order_release);
 }
 
 // If it knows the pipe.
@@ -122,15 +122,47 @@ void session::ask(request what) noexcept
     thread_.ask(*this, static_cast<unsigned>(what), shared_from_this());
 }
 
-void session::do_request(unsigned number)
+template <class Body>
+void session::serve_or_recover(Body body)
 {
     try {
-        serve(static_cast<request>(number));
+        body();
     } catch (const std::bad_alloc&) {
         if (!stream_)
             throw; // it is asked for again
         recover();
     }
+}
+
+void session::do_request(unsigned number)
+{
+    serve_or_recover([&] { do_what_is_asked(static_cast<request>(number)); });
+}
+
+// Only from the I/O thread that this belongs to, and not after the link was let go.
+void session::serve(link::request what)
+{
+    const auto self = shared_from_this();
+    serve_or_recover([&] {
+        switch (what) {
+        case link::request::write_for_owner:
+            if (has_traffic())
+                handle(pipe_link_->out().write_for_owner());
+            return;
+        case link::request::grant_lease:
+            return grant_lease();
+        case link::request::watch_reading:
+            return watch_reading();
+        case link::request::read:
+            return read();
+        case link::request::tell_of_room:
+            if (has_traffic())
+                tell_socket(pipe_end::writable);
+            return;
+        case link::request::drain:
+            return drain();
+        }
+    });
 }
 
 template <class Body>
@@ -157,7 +189,7 @@ void session::recover() noexcept
     }
 }
 
-void session::serve(request what)
+void session::do_what_is_asked(request what)
 {
     switch (what) {
     case request::recover:
@@ -170,20 +202,6 @@ void session::serve(request what)
         return;
     case request::stop_reconnecting:
         return stop_reconnecting();
-    case request::write_for_owner:
-        return write_for_owner();
-    case request::grant_lease:
-        return grant_lease();
-    case request::watch_reading:
-        return watch_reading();
-    case request::read:
-        return read();
-    case request::tell_of_room:
-        if (has_traffic())
-            tell_socket(pipe_end::writable);
-        return;
-    case request::drain:
-        return drain();
     case request::read_rest:
         return read_rest();
     case request::read_last:
@@ -412,13 +430,13 @@ void session::begin_traffic(const opening::ending& how)
     const engine::remote_peer& remote = how.remote;
     const transport::stream_info& known = facts();
     const bool is_new = !announced_;
-    if (!channels_)
+    if (!pipe_link_)
         create_pipe();
     if (was_accepted_)
         socket_end_->far_end = known.remote_endpoint;
     auto peer = std::make_unique<peer_info>(describe_peer(remote, known));
     const engine::wire wire = make_wire(how);
-    in_.begin(wire, socket_end_);
+    in_.begin(wire, socket_end_, pipe_link_->shared_lease());
     bool is_there = true;
     attach_writer(how, wire, known.packet_bytes, [&] {
         socket_end_->set_peer(std::move(peer));
@@ -492,7 +510,7 @@ void session::attach_writer(const opening::ending& how, engine::wire wire, std::
     // tell that it lives. That the first PING is answered proves nothing, so nobody waits for it.
     if (sends_pings(how))
         engine::append_traffic_command(first, ping());
-    out_->attach(*stream_, how.unsent, std::move(wire), first, packet_bytes);
+    pipe_link_->out().attach(*stream_, how.unsent, std::move(wire), first, packet_bytes);
     if (!subscribes)
         announce();
 }
@@ -507,202 +525,23 @@ bool session::feed(std::span<const std::byte> bytes)
 
 // --- traffic -----------------------------------------------------------------------------------
 
-writer::stalls session::stalls() const noexcept
+void session::on_ended(pipe_ending how, int linger_ms) noexcept
 {
-    return write_policy_.is_only_connection() ? writer::stalls::wait : writer::stalls::leave;
-}
-
-// In the sending thread.
-pipe_peer::wake_result session::on_readable() noexcept
-{
-    burst* const thread = burst::of_this_thread();
-    const auto now = burst::clock::now();
-    const auto way = thread ? write_policy_.choose(*thread, now) : write_policy::way::at_once;
-    switch (way) {
-    case write_policy::way::at_once:
-        break;
-    case write_policy::way::hand_over:
-        thread->handed_over(now);
-        ask(request::drain);
-        return {.handed_over = true};
-    case write_policy::way::in_batches:
-        if (!options_->conflate && current_writer().begin_ownership())
-            return join_burst(*thread);
-        thread->wrote(now);
-        ask(request::drain);
-        return {};
+    switch (how) {
+    case pipe_ending::closed:
+        return close(linger_ms);
+    case pipe_ending::refused:
+        return ask(request::refuse);
+    case pipe_ending::left:
+        return ask(request::read_last);
+    case pipe_ending::output_ended:
+        return ask(request::close_after_output);
     }
-    const wake_result result = after_direct(current_writer().drain_directly(stalls()));
-    if (thread)
-        thread->wrote(burst::clock::now());
-    return result;
-}
-
-pipe_peer::wake_result session::join_burst(burst& thread) noexcept
-{
-    thread.add(shared_from_this(), io_, burst::clock::now());
-    return {.deferred = true, .is_looked_after = thread.has_several()};
-}
-
-pipe_peer::wake_result session::on_flush() noexcept
-{
-    const auto now = burst::clock::now();
-    const wake_result result = after_direct(current_writer().drain_directly(stalls()));
-    burst* const thread = burst::of_this_thread();
-    if (!thread)
-        return result;
-    thread->wrote_batch(now);
-    return {result.deferred, result.handed_over, result.has_room, thread->has_several()};
-}
-
-void session::on_look() noexcept
-{
-    if (burst* const thread = burst::of_this_thread())
-        thread->look(burst::clock::now());
-}
-
-pipe_peer::wake_result session::on_backlog() noexcept
-{
-    const auto outcome = current_writer().relieve(stalls());
-    if (outcome.state != writer::status::idle)
-        ask(request::drain);
-    return {.has_room = outcome.wake_producer};
-}
-
-pipe_peer::wake_result session::on_pause() noexcept
-{
-    return after_direct(current_writer().drain_and_end_ownership(stalls()));
-}
-
-pipe_peer::wake_result session::after_direct(writer::outcome outcome) noexcept
-{
-    using status = writer::status;
-    wake_result result;
-    switch (outcome.state) {
-    case status::written:
-        result.deferred = true;
-        break;
-    case status::idle:
-    case status::detached:
-        break;
-    case status::pending:
-        result.handed_over = write_policy_.is_one_of_many();
-        [[fallthrough]];
-    case status::blocked:
-    case status::failed:
-        ask(request::drain);
-        break;
-    case status::being_retried: // only to this thread
-        break;
-    }
-    result.has_room = outcome.wake_producer;
-    return result;
-}
-
-// --- batches: see burst
-
-// What is left of a batch, and news of room for whoever owns the socket now, are for the I/O
-// thread.
-void session::leave_rest(writer::outcome outcome) noexcept
-{
-    using status = writer::status;
-    if (outcome.wake_producer)
-        ask(request::tell_of_room);
-    if (outcome.state != status::written && outcome.state != status::idle)
-        ask(request::drain);
-}
-
-bool session::write_committed() noexcept
-{
-    bool goes_on = false;
-    current_writer().write_committed([&](writer::outcome outcome) {
-        goes_on = outcome.state == writer::status::written;
-        if (outcome.messages != 0)
-            write_policy_.batch_was_written(outcome.messages);
-        leave_rest(outcome);
-    });
-    return goes_on;
-}
-
-void session::write_last() noexcept
-{
-    current_writer().write_last([this](writer::outcome outcome) { leave_rest(outcome); });
-}
-
-// Both perhaps when the context of this connection is about to go.
-void session::leave_to_io_thread() noexcept
-{
-    current_writer().while_attached([this] { ask(request::drain); });
-}
-
-bool session::request_write_for_owner() noexcept
-{
-    return current_writer().unless_at_work([this] { ask(request::write_for_owner); });
-}
-
-// What the owner of the writing has left.
-void session::write_for_owner()
-{
-    if (has_traffic())
-        handle(out_->write_for_owner());
-}
-
-pipe_peer::passed_by session::write_through(const iovec (&message)[2],
-                                            base::certain_memory& for_rest) noexcept
-{
-    burst* const thread = burst::of_this_thread();
-    const bool in_stream = thread && write_policy_.wants_batches(*thread, burst::clock::now());
-    if (in_stream && message[1].iov_len < unbatched_bytes)
-        return {};
-    const auto passed = current_writer().write_through(message, for_rest, stalls(), in_stream);
-    if (thread)
-        thread->wrote_batch(burst::clock::now());
-    if (passed.begins_ownership)
-        join_burst(*thread);
-    if (passed.unfinished)
-        ask(request::drain);
-    return {passed.bytes, passed.begins_ownership, passed.wake_producer};
-}
-
-// --- reading in the socket's thread: see reading_lease
-
-void session::on_writable() noexcept
-{
-    switch (in_.lease().read_for_room()) {
-    case reading_lease::request::none:
-        break;
-    case reading_lease::request::read:
-        ask(request::read);
-        break;
-    case reading_lease::request::watch:
-        ask(request::watch_reading);
-        break;
-    }
-}
-
-void session::ask_for_reading() noexcept
-{
-    if (in_.lease().ask())
-        ask(request::grant_lease);
-}
-
-pipe_peer::leased_read session::read_leased(std::span<std::byte> memory) noexcept
-{
-    const auto step = in_.lease().read_leased(memory);
-    if (step.ended)
-        ask(request::read);
-    return step.read;
-}
-
-void session::return_reading() noexcept
-{
-    if (in_.lease().give_back())
-        ask(request::read);
 }
 
 void session::grant_lease()
 {
-    in_.lease().begin_answer();
+    pipe_link_->lease().begin_answer();
     if (!has_traffic() || closing_ || !input_wait_.pending ||
         !in_.grant_lease(*stream_, heartbeat_))
         return;
@@ -714,13 +553,13 @@ void session::grant_lease()
 void session::watch_reading()
 {
     if (has_traffic())
-        in_.lease().watch(
+        pipe_link_->lease().watch(
             [self = shared_from_this()] { self->attempt([&self] { self->read(); }); });
 }
 
 void session::on_command(std::span<const std::byte> body)
 {
-    if (in_.lease().keep_for_later(body))
+    if (pipe_link_->lease().keep_for_later(body))
         return;
     heartbeat_.received();
     const auto command = engine::parse_traffic_command(body);
@@ -732,14 +571,14 @@ void session::on_command(std::span<const std::byte> body)
 
 void session::detach_writer() noexcept
 {
-    if (out_ && out_->detach())
+    if (pipe_link_ && pipe_link_->out().detach())
         tell_socket(pipe_end::writable);
 }
 
 void session::drain()
 {
     if (has_traffic())
-        handle(out_->drain());
+        handle(pipe_link_->out().drain());
 }
 
 void session::handle(writer::outcome outcome)
@@ -752,7 +591,7 @@ void session::handle(writer::outcome outcome)
         wait(transport::direction::write);
         break;
     case status::pending:
-        ask(request::drain);
+        pipe_link_->ask(link::request::drain);
         break;
     case status::failed:
         // What has come is read, but not from here: this may be in the middle of reading.
@@ -790,7 +629,7 @@ void session::follow(reader::status read)
     case status::full:
         return; // on_writable() goes on
     case status::limit_reached:
-        return ask(request::read);
+        return pipe_link_->ask(link::request::read);
     case status::lost:
     case status::violated:
     case status::damaged:
@@ -827,7 +666,7 @@ void session::lost_by(reader::status read)
     if (read == reader::status::damaged && !closing_)
         report_failure(engine::event_of(in_.fault()));
     if (in_.farewell() && has_traffic())
-        out_->say_farewell(*in_.farewell());
+        pipe_link_->out().say_farewell(*in_.farewell());
     lost(read == reader::status::violated ? loss::protocol : loss::connection);
 }
 
@@ -864,12 +703,12 @@ void session::beat(engine::heartbeat::action what)
     case action::ping:
         return send_ping();
     case action::pong:
-        if (!out_->control_waits()) // else the peer will hear of us as soon as it reads
+        if (!pipe_link_->out().control_waits()) // else the peer will hear of us as soon as it reads
             send_pong({});
         return;
     case action::unanswered:
         // A peer with much to read may come to the PING late, but takes what is ahead of it.
-        if (progress_ && progress_->look(out_->progress()))
+        if (progress_ && progress_->look(pipe_link_->out().progress()))
             return heartbeat_.progressed();
         [[fallthrough]];
     case action::dead:
@@ -890,19 +729,21 @@ void session::send_ping()
 {
     const bool is_first = !heartbeat_.awaits_answer();
     heartbeat_.ping_sent();
-    const bool sends = !out_->control_waits(); // else a PING for each interval would only pile up
+    const bool sends =
+        !pipe_link_->out().control_waits(); // else a PING for each interval would only pile up
     if (sends)
-        handle(out_->send_command(ping()));
+        handle(pipe_link_->out().send_command(ping()));
     if (is_first) {
         if (!progress_)
             progress_ = std::make_unique<engine::sending_progress>();
-        progress_->ping_sent(out_->progress(), sends ? out_->bytes_on_wire(ping()) : 0);
+        progress_->ping_sent(pipe_link_->out().progress(),
+                             sends ? pipe_link_->out().bytes_on_wire(ping()) : 0);
     }
 }
 
 void session::send_pong(std::span<const std::byte> context)
 {
-    handle(out_->send_command({engine::traffic_command_kind::pong, context, 0}));
+    handle(pipe_link_->out().send_command({engine::traffic_command_kind::pong, context, 0}));
 }
 
 // --- ends --------------------------------------------------------------------------------------
@@ -975,7 +816,17 @@ void session::leave_pipe() noexcept
     announced_ = false;
     socket_end_.reset();
     in_.incoming().leave();
-    retired_ = std::move(channels_);
+    end_link();
+    pipe_link_.reset();
+}
+
+// Nothing more comes from it; the pipe end and threads in the middle of a call may still hold it.
+void session::end_link() noexcept
+{
+    if (!pipe_link_)
+        return;
+    pipe_link_->lease().stop();
+    pipe_link_->set_owner(nullptr);
 }
 
 // There is no connection, and none will be made: the pipe ends as it does with a connection.
@@ -1070,7 +921,8 @@ void session::close_after_output()
 
 void session::finish_if_drained()
 {
-    if (!closing_ || finished_ || delivery_.running() || (out_ && !out_->drained()))
+    if (!closing_ || finished_ || delivery_.running() ||
+        (pipe_link_ && !pipe_link_->out().drained()))
         return;
     if (!has_traffic())
         return finish();
@@ -1081,7 +933,7 @@ void session::finish_if_drained()
             [self] { self->finish(); },
             heartbeat_.judges() ? delivery_wait::limit::none : delivery_wait::limit::short_stall);
     } catch (const std::bad_alloc&) {
-        thread_.ask_later(*this, static_cast<unsigned>(request::drain), self); // looks again
+        pipe_link_->ask_later(link::request::drain); // comes here again
     }
 }
 
@@ -1091,16 +943,16 @@ void session::finish()
         return;
     finished_ = true;
     if (has_traffic())
-        out_->say_farewell(engine::farewell::done);
-    in_.lease().stop();
+        pipe_link_->out().say_farewell(engine::farewell::done);
+    end_link();
     --thread_.load();
     if (dialer_)
         std::exchange(dialer_, nullptr)->stop();
     linger_timer_.reset();
     heartbeat_.stop();
     delivery_.stop();
-    if (out_)
-        out_->detach();
+    if (pipe_link_)
+        pipe_link_->out().detach();
     close_unreached();
     stop_opening();
     if (stream_ && has_traffic())
@@ -1112,8 +964,8 @@ void session::finish()
     room_wait_.forget();
     phase_ = phase::none;
     in_.incoming().reset();
-    if (out_)
-        out_->discard(); // memory of the application is given back now, not some time later
+    if (pipe_link_)
+        pipe_link_->out().discard(); // the application has its memory back now, not some time later
     if (ended_here_)
         tell_socket(pipe_end::closed);
     socket_end_.reset();

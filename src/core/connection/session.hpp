@@ -4,14 +4,13 @@
 #include "core/connection/delivery_wait.hpp"
 #include "core/connection/dialer.hpp"
 #include "core/connection/heartbeat_timer.hpp"
+#include "core/connection/link.hpp"
 #include "core/connection/opening.hpp"
 #include "core/connection/reader.hpp"
 #include "core/connection/socket_link.hpp"
 #include "core/connection/subscription_relay.hpp"
 #include "core/connection/transport_row.hpp"
 #include "core/connection/writer.hpp"
-#include "core/pace/burst.hpp"
-#include "core/pace/write_policy.hpp"
 #include "core/pipe/pipe.hpp"
 #include "core/pipe/shared_text.hpp"
 #include "engine/handshake/peer.hpp"
@@ -33,14 +32,13 @@ namespace zlink::core {
 /// the pipe and connects anew.
 ///
 /// Thread safety: everything belongs to the session's I/O thread, except the constructors and what
-/// is marked otherwise. Other threads touch the connection only by writing (under the mutex of
-/// writer) and by reading that was offered or leased (under that of reading_lease); everything else
-/// they ask of the I/O thread, see ask().
+/// is marked otherwise: that only asks the I/O thread, see ask(). Other threads write and read the
+/// connection through the link.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
                       public engine::command_handler,
                       public runtime::resident,
-                      public batched_connection,
+                      public link_owner,
                       public dialing_owner,
                       public std::enable_shared_from_this<session> {
 public:
@@ -60,7 +58,7 @@ public:
     std::shared_ptr<pipe_end> make_pipe();
     /// Any thread: begins.
     void start() noexcept { ask(request::begin); }
-    /// The socket's thread: the socket wants no more of it. See pipe_peer::on_closed.
+    /// The socket's thread: the socket wants no more of it. See pipe_ending::closed.
     void close(int linger_ms) noexcept;
     /// Any thread: has it ended by itself, as there will be no other connection? Counted by
     /// socket_link::endpoints_given_up.
@@ -79,33 +77,10 @@ public:
     void close_before_traffic() noexcept { ask(request::close_before_traffic); }
 
     // pipe_peer: the socket's thread
-    wake_result on_readable() noexcept override;
-    wake_result on_flush() noexcept override;
-    void on_look() noexcept override;
-    wake_result on_backlog() noexcept override;
-    wake_result on_pause() noexcept override;
-    void on_writable() noexcept override;
-    void ask_for_reading() noexcept override;
-    leased_read read_leased(std::span<std::byte> memory) noexcept override;
-    void withdraw_memory() noexcept override { in_.lease().withdraw_memory(); }
-    void return_reading() noexcept override;
-    void on_output_ended() noexcept override { ask(request::close_after_output); }
-    void on_leave() noexcept override { ask(request::read_last); }
-    void on_closed(int linger_ms) noexcept override { close(linger_ms); }
-    void on_refused() noexcept override { ask(request::refuse); }
-    passed_by write_through(const iovec (&message)[2],
-                            base::certain_memory& for_rest) noexcept override;
+    void on_ended(pipe_ending how, int linger_ms) noexcept override;
 
-    // batched_connection: any thread
-    bool write_committed() noexcept override;
-    bool end_ownership() noexcept override { return current_writer().end_ownership(); }
-    void write_last() noexcept override;
-    void leave_to_io_thread() noexcept override;
-    bool request_write_for_owner() noexcept override;
-    std::uint64_t committed_messages() const noexcept override
-    {
-        return current_writer().committed_messages();
-    }
+    // link_owner
+    void serve(link::request what) override;
 
     // runtime::resident
     void do_request(unsigned number) override;
@@ -134,12 +109,6 @@ private:
         begin,
         go_on_dialing,
         stop_reconnecting,
-        write_for_owner,
-        grant_lease,
-        watch_reading,
-        read,
-        tell_of_room,
-        drain,
         read_rest,
         read_last,
         refuse,
@@ -159,7 +128,9 @@ private:
         }
     };
 
-    void serve(request what);
+    void do_what_is_asked(request what);
+    template <class Body>
+    void serve_or_recover(Body body);
     /// The body of a handler in the I/O thread: if it runs out of memory, the connection ends.
     template <class Body>
     void attempt(Body body) noexcept;
@@ -200,11 +171,6 @@ private:
 
     void drain();
     void detach_writer() noexcept;
-    writer::stalls stalls() const noexcept;
-    wake_result after_direct(writer::outcome outcome) noexcept;
-    wake_result join_burst(burst& thread) noexcept;
-    void leave_rest(writer::outcome outcome) noexcept;
-    void write_for_owner();
     void handle(writer::outcome outcome);
     void read();
     void read_rest();
@@ -221,12 +187,12 @@ private:
     void lost(loss why);
     void refuse();
     void leave_pipe() noexcept;
+    void end_link() noexcept;
     void report(std::uint64_t event, int value) noexcept;
     void report_failure(const engine::failure_event& what);
     const transport::stream_info& facts();
     void give_up();
     void leave_endpoint(bool was_lost) noexcept;
-    writer& current_writer() const noexcept { return *writer_.load(std::memory_order_acquire); }
     void stop_reconnecting();
     void begin_close(request why, int linger_ms);
     void deliver_and_finish(int linger_ms);
@@ -243,14 +209,9 @@ private:
     const shared_text endpoint_;
 
     // the pipe
-    std::shared_ptr<channel_pair>
-        retired_; ///< of a pipe given up: out_ and in_ may still refer to it
-    std::shared_ptr<channel_pair> channels_;
+    std::shared_ptr<link> pipe_link_; ///< to socket_end_; each pipe has its own
     std::shared_ptr<pipe_end> socket_end_;
-    bool announced_ = false; ///< the socket has the pipe, or has been told of it
-    std::unique_ptr<writer> retired_out_;
-    std::unique_ptr<writer> out_;
-    std::atomic<writer*> writer_{nullptr};      ///< out_, for the socket's thread
+    bool announced_ = false;                    ///< the socket has the pipe, or has been told of it
     std::unique_ptr<subscription_relay> relay_; ///< of a socket that subscribes
     reader in_;
 
@@ -280,7 +241,6 @@ private:
     std::atomic<bool> gave_up_{false};
 
     // the socket's thread only
-    write_policy write_policy_;
     bool let_go_ = false; ///< close() was called
 };
 

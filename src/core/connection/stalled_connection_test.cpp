@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sending thread whose connection takes no more for a moment.
+#include "core/connection/traffic_for_tests.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
 #include "support/memory_stream.hpp"
@@ -19,27 +20,26 @@ using status = writer::status;
 
 constexpr unsigned for_ever = 1U << 30;
 
-/// The sending side of a session: writes in the thread that sends.
-class sending_peer final : public pipe_peer {
+/// The sending side of a link: writes in the thread that sends.
+class sending_outlet final : public outlet {
 public:
-    explicit sending_peer(writer& out) : out_(out) {}
-    passed_by write_through(const iovec (&message)[2],
-                            base::certain_memory& for_rest) noexcept override
+    explicit sending_outlet(writer& out) : out_(out) {}
+    direct_write write_direct(const iovec (&message)[2],
+                              base::certain_memory& for_rest) noexcept override
     {
         return {out_.write_through(message, for_rest, how).bytes};
     }
-    wake_result on_readable() noexcept override
+    plan committed() noexcept override
     {
         last = out_.drain_directly(how).state;
         return {};
     }
-    wake_result on_backlog() noexcept override
+    plan flush(flush_reason why) noexcept override
     {
-        relieved = out_.relieve(how).state;
+        if (why == flush_reason::large_message)
+            relieved = out_.relieve(how).state;
         return {};
     }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
 
     status last = status::idle;
     std::optional<status> relieved;
@@ -53,7 +53,7 @@ class StalledConnection : public ::testing::Test {
 protected:
     StalledConnection()
     {
-        sender_.set_other_end(peer_);
+        test::connect(sender_, outlet_);
         writer_.attach(stream_, {});
         writer_.drain();
         stream_.attempts = 0;
@@ -66,7 +66,7 @@ protected:
 
     std::shared_ptr<channel_pair> channels_ = std::make_shared<channel_pair>();
     writer writer_{channels_->a_to_b};
-    std::shared_ptr<sending_peer> peer_ = std::make_shared<sending_peer>(writer_);
+    sending_outlet outlet_{writer_};
     test::memory_stream stream_;
     pipe_end sender_{channels_, true, nullptr};
     std::size_t sent_ = 0;
@@ -95,7 +95,7 @@ TEST_F(StalledConnection, is_waited_for_if_it_soon_takes_more)
     stream_.pauses = 2;
     stream_.portion = 30;
     send(100);
-    EXPECT_EQ(status::idle, peer_->last);
+    EXPECT_EQ(status::idle, outlet_.last);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 
@@ -112,7 +112,7 @@ TEST_F(StalledConnection, is_left_to_the_io_thread_if_it_takes_nothing)
 {
     stream_.pauses = for_ever;
     send(100);
-    EXPECT_EQ(status::blocked, peer_->last);
+    EXPECT_EQ(status::blocked, outlet_.last);
     EXPECT_LT(1U, stream_.attempts);
     stream_.pauses = 0;
     EXPECT_EQ(status::idle, writer_.drain().state);
@@ -122,9 +122,9 @@ TEST_F(StalledConnection, is_left_to_the_io_thread_if_it_takes_nothing)
 TEST_F(StalledConnection, is_left_at_once_where_others_would_wait)
 {
     stream_.pauses = 1;
-    peer_->how = writer::stalls::leave;
+    outlet_.how = writer::stalls::leave;
     send(100);
-    EXPECT_EQ(status::blocked, peer_->last);
+    EXPECT_EQ(status::blocked, outlet_.last);
     EXPECT_EQ(1U, stream_.attempts);
     EXPECT_EQ(status::idle, writer_.drain().state);
     stream_.portion = 20'000;
@@ -153,12 +153,12 @@ TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
 {
     stream_.pauses = for_ever;
     send(100);
-    ASSERT_EQ(status::blocked, peer_->last);
+    ASSERT_EQ(status::blocked, outlet_.last);
     send(100);
-    EXPECT_FALSE(peer_->relieved) << "a small message may wait in the queue";
+    EXPECT_FALSE(outlet_.relieved) << "a small message may wait in the queue";
     stream_.pauses = 3;
     stream_.portion = 30'000;
-    while (peer_->relieved != status::idle || writer_.drained() == false) {
+    while (outlet_.relieved != status::idle || writer_.drained() == false) {
         ASSERT_LT(sent_, 10'000'000U);
         send(100'000);
     }
@@ -168,11 +168,11 @@ TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
 TEST_F(StalledConnection, is_not_relieved_where_others_would_wait)
 {
     stream_.pauses = for_ever;
-    peer_->how = writer::stalls::leave;
+    outlet_.how = writer::stalls::leave;
     send(100);
     stream_.attempts = 0;
     send(100'000);
-    EXPECT_EQ(status::idle, peer_->relieved) << "the I/O thread sees to it, as before";
+    EXPECT_EQ(status::idle, outlet_.relieved) << "the I/O thread sees to it, as before";
     EXPECT_EQ(0U, stream_.attempts);
     stream_.pauses = 0;
     EXPECT_EQ(status::idle, writer_.drain().state);
@@ -189,7 +189,7 @@ TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
     stream_.pauses = 4;
     send(100);
     EXPECT_EQ(status::being_retried, seen);
-    EXPECT_EQ(status::idle, peer_->last);
+    EXPECT_EQ(status::idle, outlet_.last);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 
@@ -197,9 +197,9 @@ TEST_F(StalledConnection, is_the_io_threads_while_it_is_not_waited_for)
 {
     stream_.pauses = for_ever;
     send(100); // in vain: the next ones are not waited for
-    ASSERT_EQ(status::blocked, peer_->last);
+    ASSERT_EQ(status::blocked, outlet_.last);
     send(100'000);
-    EXPECT_EQ(status::idle, peer_->relieved) << "nobody need be told";
+    EXPECT_EQ(status::idle, outlet_.relieved) << "nobody need be told";
     stream_.pauses = 0;
     EXPECT_EQ(status::idle, writer_.drain().state);
     EXPECT_EQ(sent_, stream_.written.size());
@@ -218,7 +218,7 @@ TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
     writer_.drain();
     sent_ = 0;
     send(100'000);
-    EXPECT_EQ(status::failed, peer_->last);
+    EXPECT_EQ(status::failed, outlet_.last);
     // The sender still had the message that was begun: the next connection begins with it.
     writer_.detach();
     stream_.written.clear();

@@ -52,12 +52,45 @@ public:
     int count = 0;
 };
 
-/// The socket's side of a session that only looks when it is told to.
-class idle_peer final : public core::pipe_peer {
+/// The way in from a connection that nobody reads.
+class idle_inlet : public core::inlet {
 public:
-    wake_result on_readable() noexcept override { return {}; }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
+    virtual ~idle_inlet() = default;
+    void made_room() noexcept override {}
+    void ask_to_read() noexcept override {}
+    leased_read read(std::span<std::byte>) noexcept override { return {}; }
+    void withdraw_memory() noexcept override {}
+    void give_back() noexcept override {}
 };
+
+/// The way out to a connection whose I/O thread writes only when a test says so.
+class idle_outlet final : public core::outlet {
+public:
+    core::plan committed() noexcept override { return {}; }
+    core::plan flush(core::flush_reason) noexcept override { return {}; }
+    direct_write write_direct(const iovec (&)[2], base::certain_memory&) noexcept override
+    {
+        return {};
+    }
+};
+
+/// The sending end of a pipe, as a socket has it, that writes through `out`.
+inline void connect(core::pipe_end& end, core::outlet& out)
+{
+    static idle_inlet in;
+    end.set_connection(out, in);
+}
+/// The same where only the test writes, by itself.
+inline void connect(core::pipe_end& end)
+{
+    static idle_outlet out;
+    connect(end, out);
+}
+/// The receiving end of a pipe, as a socket has it, that reads through `in`.
+inline void connect(core::pipe_end& end, core::inlet& in)
+{
+    static idle_outlet out;
+    end.set_connection(out, in);
+}
 
 } // namespace zlink::test

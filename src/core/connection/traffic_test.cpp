@@ -33,29 +33,27 @@ namespace {
 using message = std::vector<std::string>;
 using test::any_message;
 using test::counted_commands;
-using test::idle_peer;
 using test::make_decoder;
 using test::memory_stream;
 using test::wire_kind;
 
 constexpr engine::traffic_command ping{engine::traffic_command_kind::ping, {}, 0};
 
-/// The socket's side of a session that lets a large message pass by the idle queue.
-class direct_peer final : public pipe_peer {
+/// The way out of a link that lets a large message pass by the idle queue.
+class direct_outlet final : public outlet {
 public:
-    explicit direct_peer(writer& out) : out_(out) {}
+    explicit direct_outlet(writer& out) : out_(out) {}
 
-    passed_by write_through(const iovec (&message)[2],
-                            base::certain_memory& for_rest) noexcept override
+    direct_write write_direct(const iovec (&message)[2],
+                              base::certain_memory& for_rest) noexcept override
     {
         const std::size_t bytes = out_.write_through(message, for_rest).bytes;
         if (bytes != 0 && bytes < message[0].iov_len + message[1].iov_len && after_cut)
             std::exchange(after_cut, nullptr)();
         return {bytes};
     }
-    wake_result on_readable() noexcept override { return {}; }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
+    plan committed() noexcept override { return {}; }
+    plan flush(flush_reason) noexcept override { return {}; }
 
     /// Called once, when a connection has taken a part of a message and the rest is not queued yet.
     std::function<void()> after_cut;
@@ -64,41 +62,49 @@ private:
     writer& out_;
 };
 
-/// A session that does nothing without a cause: an I/O thread that was told to write, waits until
-/// the connection takes more, or looks after a sending thread that writes its batches itself.
-class caused_peer final : public pipe_peer {
+/// A link and its session that do nothing without a cause: an I/O thread that was told to write,
+/// waits until the connection takes more, or looks after a sending thread that writes its batches
+/// itself.
+class caused_outlet final : public outlet {
 public:
-    caused_peer(writer& out, std::mt19937& random) : out_(out), random_(random) {}
+    caused_outlet(writer& out, std::mt19937& random) : out_(out), random_(random) {}
 
-    wake_result on_readable() noexcept override
+    plan committed() noexcept override
     {
         if (random_() % 2 == 0 && out_.begin_ownership()) {
             has_owner_ = true;
-            return {.deferred = true};
+            return {.who = writer_is::batcher};
         }
         if (random_() % 4 == 0) {
             told_ = true;
             return {};
         }
-        return on_flush();
+        return write_now();
     }
-    wake_result on_flush() noexcept override
+    plan flush(flush_reason why) noexcept override
+    {
+        if (why == flush_reason::full)
+            return write_now();
+        return why == flush_reason::about_to_wait ? write_last() : plan{};
+    }
+    plan write_now() noexcept
     {
         const auto outcome = out_.drain_directly();
         const bool unfinished =
             outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
         told_ |= unfinished;
-        return {.deferred = outcome.state == writer::status::written};
+        return {.who = outcome.state == writer::status::written ? writer_is::batcher
+                                                                : writer_is::nobody};
     }
-    wake_result on_pause() noexcept override
+    plan write_last() noexcept
     {
         const auto outcome = out_.drain_and_end_ownership();
         told_ |=
             outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
         return {};
     }
-    passed_by write_through(const iovec (&message)[2],
-                            base::certain_memory& for_rest) noexcept override
+    direct_write write_direct(const iovec (&message)[2],
+                              base::certain_memory& for_rest) noexcept override
     {
         if (random_() % 4 == 0)
             return {};
@@ -108,8 +114,6 @@ public:
         told_ |= passed.unfinished;
         return {passed.bytes, passed.begins_ownership, passed.wake_producer};
     }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
 
     /// The I/O thread has a new connection.
     void attach(memory_stream& to, wire_kind kind = wire_kind::zmtp3)
@@ -213,7 +217,7 @@ class waiting_messages {
 public:
     explicit waiting_messages(std::mt19937& random)
     {
-        sender_.set_other_end(std::make_shared<idle_peer>());
+        test::connect(sender_);
         for (int i = 0; i < 12; ++i) {
             sent_.push_back(random_message(random, 30'000));
             const message& parts = sent_.back();
@@ -365,7 +369,7 @@ protected:
     // Messages, at times taken back before they are complete, through a connection.
     void exchange(bool with_pings)
     {
-        sender_.set_other_end(std::make_shared<idle_peer>());
+        test::connect(sender_);
         std::deque<message> expected;
         message got;
         for (int round = 0; round < 400; ++round) {
@@ -407,7 +411,7 @@ protected:
     // Messages over connections that break; `choose` gives the wire of each.
     void exchange_over_broken(const std::function<wire_kind()>& choose)
     {
-        sender_.set_other_end(std::make_shared<idle_peer>());
+        test::connect(sender_);
         std::vector<message> sent;
         for (int i = 0; i < 60; ++i) {
             sent.push_back(random_message(random_, 30'000));
@@ -552,7 +556,7 @@ TEST_P(Traffic, loses_nothing_whichever_allocation_fails)
 
 TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
 {
-    sender_.set_other_end(std::make_shared<idle_peer>());
+    test::connect(sender_);
     memory_stream first(random_, 1'000'000);
     engine::wire how;
     how.cipher = std::make_shared<test::toy_cipher>(3);
@@ -584,7 +588,8 @@ TEST_P(Traffic, begins_the_next_connection_after_a_direct_write_has_failed_once)
         auto channels = std::make_shared<channel_pair>();
         pipe_end sender(channels, true, nullptr);
         writer out(channels->a_to_b);
-        sender.set_other_end(std::make_shared<direct_peer>(out));
+        direct_outlet way_out(out);
+        test::connect(sender, way_out);
         memory_stream first(random_, 1'000'000);
         first.random = nullptr;
         first.portion = 15'000; // so that some fail in the middle of a message
@@ -630,14 +635,14 @@ TEST_P(Traffic, begins_the_next_connection_after_a_direct_write_has_failed_once)
 
 TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_direct_write)
 {
-    const auto peer = std::make_shared<direct_peer>(writer_);
-    sender_.set_other_end(peer);
+    direct_outlet way_out(writer_);
+    test::connect(sender_, way_out);
     for (int round = 0; round < 30; ++round) {
         memory_stream broken(random_, 1 + random_() % 9'000);
         memory_stream next(random_, 1'000'000);
         const auto time = static_cast<break_time>(round % 3);
         bool cut = false;
-        peer->after_cut = [&] {
+        way_out.after_cut = [&] {
             cut = true;
             if (time == break_time::rest_is_queued)
                 return;
@@ -689,7 +694,8 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
 // lowered.
 TEST_P(Traffic, that_passed_by_the_queue_leaves_room_for_the_next_message_at_a_lower_mark)
 {
-    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
+    direct_outlet way_out(writer_);
+    test::connect(sender_, way_out);
     memory_stream wide(random_, 10'000'000);
     wide.random = nullptr;
     writer_.attach(wide, {});
@@ -709,7 +715,8 @@ TEST_P(Traffic, that_passed_by_the_queue_leaves_room_for_the_next_message_at_a_l
 TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
 {
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
-    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
+    direct_outlet way_out(writer_);
+    test::connect(sender_, way_out);
     decoder_ = make_decoder(test::make_wire(kind), in_channels_->a_to_b, commands_);
     memory_stream wide(random_, 1'000'000);
     writer_.attach(wide, {}, test::make_wire(kind));
@@ -738,12 +745,12 @@ TEST_P(Traffic, carries_a_large_part_behind_an_envelope)
 // rest must not get between the two.
 TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
 {
-    const auto peer = std::make_shared<direct_peer>(writer_);
-    sender_.set_other_end(peer);
+    direct_outlet way_out(writer_);
+    test::connect(sender_, way_out);
     for (int round = 0; round < 30; ++round) {
         memory_stream stream(random_, 1 + random_() % 9'000);
         bool cut = false;
-        peer->after_cut = [&] {
+        way_out.after_cut = [&] {
             cut = true;
             writer_.send_command(ping);
         };
@@ -874,11 +881,11 @@ TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
 // cause to write it.
 TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
 {
-    const auto peer = std::make_shared<caused_peer>(writer_, random_);
-    sender_.set_other_end(peer);
+    caused_outlet way_out(writer_, random_);
+    test::connect(sender_, way_out);
     stream_.facts.packet_bytes = random_() % 2 * (8'000 + random_() % 20'000);
     const wire_kind kind = test::all_wires[GetParam() % std::size(test::all_wires)];
-    peer->attach(stream_, kind);
+    way_out.attach(stream_, kind);
     decoder_ = make_decoder(test::make_wire(kind), in_channels_->a_to_b, commands_);
     message got;
     const auto read = [&] { read_into(*decoder_, stream_); };
@@ -892,13 +899,13 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
             if (random_() % 8 == 0)
                 sender_.flush_before_sleep();
             if (random_() % 4 == 0)
-                peer->run_once(stream_.takes_more());
+                way_out.run_once(stream_.takes_more());
             if (random_() % 4 == 0)
                 read();
         }
         int runs = 0;
         for (int quiet = 0; !under_way.empty() && quiet < 1'000 && runs < 1'000'000; ++runs) {
-            quiet = peer->run_once(stream_.takes_more()) ? 0 : quiet + 1;
+            quiet = way_out.run_once(stream_.takes_more()) ? 0 : quiet + 1;
             read(); // what lies in the connection needs no cause
             for (; receive(got); under_way.pop_front())
                 ASSERT_TRUE(!under_way.empty() && got == under_way.front());
@@ -911,8 +918,8 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
 // Of what a stream has left of a message to the next one, a broken connection leaves nothing.
 TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
 {
-    const auto peer = std::make_shared<caused_peer>(writer_, random_);
-    sender_.set_other_end(peer);
+    caused_outlet way_out(writer_, random_);
+    test::connect(sender_, way_out);
     std::vector<message> sent;
     std::size_t next = 0;
     bool breaks = true;
@@ -938,19 +945,19 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
                 next = number + 1;
             }
         };
-        peer->attach(stream, kind);
+        way_out.attach(stream, kind);
         for (unsigned burst = 1 + random_() % 20; burst > 0; --burst) {
             sent.push_back({std::to_string(sent.size()), std::string(random_() % 60'000, 'x')});
             send(sent.back());
             if (random_() % 8 == 0)
                 sender_.flush_before_sleep();
             if (random_() % 3 == 0)
-                peer->run_once(stream.takes_more());
+                way_out.run_once(stream.takes_more());
             if (random_() % 2 == 0)
                 read_into(*inbound, stream);
         }
         for (int quiet = 0; !breaks && next < sent.size() && quiet < 100'000; ++quiet) {
-            peer->run_once(stream.takes_more());
+            way_out.run_once(stream.takes_more());
             read_into(*inbound, stream);
             ASSERT_NO_FATAL_FAILURE(read_all());
         }
@@ -1016,7 +1023,8 @@ TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_n
 // Plain bytes: the borders between messages are lost, nothing else.
 TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
 {
-    sender_.set_other_end(std::make_shared<direct_peer>(writer_));
+    direct_outlet way_out(writer_);
+    test::connect(sender_, way_out);
     const std::size_t chunk_bytes = 1 + random_() % 10'000;
     engine::raw_inbound inbound(in_channels_->a_to_b, chunk_bytes);
     sender_.write_plain_bytes();

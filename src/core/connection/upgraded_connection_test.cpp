@@ -40,7 +40,6 @@ namespace types = engine::socket_types;
 using kind = opening::end_kind;
 using side = test::opening_side;
 using test::counted_commands;
-using test::idle_peer;
 using test::memory_stream;
 
 /// What lies between ZMTP and the connection.
@@ -438,7 +437,7 @@ public:
 
     queues()
     {
-        sender_.set_other_end(std::make_shared<idle_peer>());
+        test::connect(sender_);
         for (int number = 0; number < messages; ++number) {
             for (int part = 0; part < parts_of(number); ++part) {
                 const std::string body = part_of(number, part);

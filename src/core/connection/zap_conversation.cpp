@@ -57,14 +57,15 @@ void zap_conversation::cancel() noexcept
     link_.reset();
 }
 
-pipe_peer::wake_result zap_conversation::on_readable() noexcept
+void zap_conversation::on_readable() noexcept
 {
     thread_.ask(*this, static_cast<unsigned>(request::read_reply), shared_from_this());
-    return {};
 }
 
-void zap_conversation::on_closed(int) noexcept
+void zap_conversation::on_ended(pipe_ending how, int) noexcept
 {
+    if (how == pipe_ending::left || how == pipe_ending::output_ended)
+        return;
     thread_.ask(*this, static_cast<unsigned>(request::end_without_reply), shared_from_this());
 }
 

@@ -39,9 +39,8 @@ public:
     void cancel() noexcept override;
 
     // pipe_peer: the handler's thread
-    wake_result on_readable() noexcept override;
-    void on_writable() noexcept override {}
-    void on_closed(int linger_ms) noexcept override;
+    void on_readable() noexcept override;
+    void on_ended(pipe_ending how, int linger_ms) noexcept override;
 
     // runtime::resident
     void do_request(unsigned number) override;

@@ -90,18 +90,18 @@ bool pipe_end::write_any(const frame& part) noexcept
     }
     const bool lends =
         waits_for_reader && part.lendable && part.size >= lent_bytes && !part.more() && !part.owner;
-    if (part.size >= write_through_bytes && !deferred_ && !in_message_ && other_ &&
+    if (part.size >= write_through_bytes && !batches() && !in_message_ &&
         !queue.consumer_asleep()) {
-        if (waits_for_reader)
+        if (waits_for_reader && other_)
             let_reader_catch_up(part.size, lends);
-        else if (!is_inproc)
-            heed(other_->on_backlog());
+        else if (outlet_)
+            follow(outlet_->flush(flush_reason::large_message));
     }
     if (lends && out_->credit.waiting() <= most_waiting_to_lend)
         return lend(part);
     if (part.size >= write_through_bytes && !part.owner && try_write_through(part))
         return true;
-    if (deferred_ && deferred_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
+    if (batches() && batch_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
         flush(); // rather than begin one more packet with the end of this message
     const std::size_t copied_below = !part.owner                      ? own_memory_bytes
                                      : is_inproc && part.user_owned() ? small_user_body_bytes
@@ -118,7 +118,7 @@ bool pipe_end::write_any(const frame& part) noexcept
     }
     if (!append_shared(header, part))
         return false;
-    deferred_bytes_ += header + part.size;
+    batch_bytes_ += header + part.size;
     in_message_ = part.more();
     return in_message_ || commit();
 }
@@ -223,29 +223,39 @@ std::size_t pipe_end::encode_header(std::byte* at, const frame& part) const noex
     return out_is_plain_ ? 0 : zmtp3::encode_header(at, part.flags, part.size);
 }
 
-pipe_peer::wake_result pipe_end::on_readable() noexcept
+void pipe_end::on_readable() noexcept
 {
     if (!held_wakeups::hold(*this))
         notify(readable);
-    return {};
 }
 
 void pipe_end::tell_readable() noexcept
 {
-    heed(other_ ? other_->on_readable() : wake_result{});
+    if (!outlet_ && other_)
+        other_->on_readable();
+    follow(outlet_ ? outlet_->committed() : plan{});
+}
+
+void pipe_end::tell_of_room() noexcept
+{
+    if (inlet_)
+        inlet_->made_room();
+    else if (other_)
+        other_->on_writable();
 }
 
 void pipe_end::flush() noexcept
 {
-    heed(other_ ? other_->on_flush() : wake_result{});
+    follow(outlet_ ? outlet_->flush(flush_reason::full) : plan{});
 }
 
-void pipe_end::flush_or_look() noexcept
+void pipe_end::flush_or_check_age() noexcept
 {
-    if (deferred_bytes_ >= flush_bytes || !other_)
+    if (batch_bytes_ >= plan::full_batch_bytes || !outlet_)
         return flush();
-    look_at_bytes_ = std::min(deferred_bytes_ + look_bytes, flush_bytes);
-    other_->on_look();
+    outlet_->flush(flush_reason::maybe_due); // writes other batches as well; this one goes on
+    plan_.flush_at_bytes = static_cast<std::uint32_t>(
+        std::min<std::size_t>(batch_bytes_ + plan::check_age_bytes, plan::full_batch_bytes));
 }
 
 bool pipe_end::flush_for_room() noexcept
@@ -269,7 +279,11 @@ bool pipe_end::write_newest(const frame& part) noexcept
 void pipe_end::put_newest(base::buffer_ref copy) noexcept
 {
     out_->newest.put(std::move(copy));
-    if (out_->queue.wake() && other_)
+    if (!out_->queue.wake())
+        return;
+    if (outlet_)
+        outlet_->committed();
+    else if (other_)
         other_->on_readable();
 }
 
@@ -298,7 +312,7 @@ bool pipe_end::append_shared(std::size_t header_bytes, const frame& part) noexce
 // True if the frame, or a part of it, has gone to the connection already.
 bool pipe_end::try_write_through(const frame& part) noexcept
 {
-    if (part.more() || !other_ || (deferred_ && part.size < unbatched_bytes))
+    if (part.more() || !outlet_ || (batches() && part.size < outlet::unbatched_bytes))
         return false;
     base::byte_queue& queue = out_->queue;
     // The parts before it, an envelope mostly, go along if they are there in one piece.
@@ -313,23 +327,24 @@ bool pipe_end::try_write_through(const frame& part) noexcept
         first = at - parts.size();
         first_bytes = parts.size();
     }
-    if (!deferred_ && !queue.consumer_asleep())
+    if (!batches() && !queue.consumer_asleep())
         return false;
     first_bytes += encode_header(first + first_bytes, part);
     base::certain_memory for_rest(first_bytes + part.size);
     if (!for_rest || !queue.prepare_append())
         return false;
     const iovec pieces[2] = {{first, first_bytes}, {const_cast<std::byte*>(part.data), part.size}};
-    const auto passed = other_->write_through(pieces, for_rest);
-    deferred_ |= passed.deferred;
-    if (passed.has_room)
+    const auto direct = outlet_->write_direct(pieces, for_rest);
+    if (direct.batches)
+        plan_.who = writer_is::batcher;
+    if (direct.credit_freed)
         notify(writable);
-    const std::size_t sent = passed.bytes;
+    const std::size_t sent = direct.bytes;
     if (sent == 0)
         return false;
     in_message_ = false;
     queue.rollback(); // the bytes stay where they are until something is appended
-    deferred_bytes_ = 0;
+    batch_bytes_ = 0;
     if (sent == first_bytes + part.size)
         return true;
     // The rest follows from a copy.
@@ -341,7 +356,7 @@ bool pipe_end::try_write_through(const frame& part) noexcept
     std::memcpy(copy->data + remaining_first, part.data + body_sent, rest);
     queue.append(copy, copy->data, remaining_first + rest, true);
     commit();
-    deferred_bytes_ = remaining_first + rest; // later, as it was not to be written at once
+    batch_bytes_ = remaining_first + rest; // later, as it was not to be written at once
     return true;
 }
 
@@ -494,7 +509,7 @@ bool pipe_end::leave() noexcept
     if (!other_ || other_gone_)
         return false;
     say_farewell();
-    other_->on_leave();
+    other_->on_ended(pipe_ending::left, 0);
     last_words_follow = true;
     mark_other_closed();
     return true;
@@ -505,13 +520,15 @@ void pipe_end::hang_up(int linger_ms) noexcept
     give_up_message();
     if (other_ && !other_gone_) {
         if (refused.load(std::memory_order_relaxed)) {
-            other_->on_refused();
+            other_->on_ended(pipe_ending::refused, 0);
         } else {
             say_farewell();
-            other_->on_closed(linger_ms);
+            other_->on_ended(pipe_ending::closed, linger_ms);
         }
     }
     other_.reset();
+    outlet_ = nullptr;
+    inlet_ = nullptr;
     mark_other_gone();
 }
 
@@ -524,14 +541,12 @@ bool pipe_end::close(int linger_ms) noexcept
     return true;
 }
 
-void pipe_end::on_closed(int) noexcept
+void pipe_end::on_ended(pipe_ending how, int) noexcept
 {
-    notify(closed);
-}
-
-void pipe_end::on_refused() noexcept
-{
-    taken_back_.store(true, std::memory_order_release);
+    if (how == pipe_ending::output_ended || how == pipe_ending::left)
+        return; // what was written can still be read, and the end follows
+    if (how == pipe_ending::refused)
+        taken_back_.store(true, std::memory_order_release);
     notify(closed);
 }
 

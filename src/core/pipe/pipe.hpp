@@ -7,12 +7,15 @@
 #include "base/queue/channel.hpp"
 #include "base/queue/line_allocator.hpp"
 #include "base/wait/mailbox.hpp"
+#include "core/pipe/channel_pair.hpp"
 #include "core/pipe/fan_out_log.hpp"
 #include "core/pipe/frame.hpp"
+#include "core/pipe/inlet.hpp"
 #include "core/pipe/metadata.hpp"
+#include "core/pipe/outlet.hpp"
 #include "core/pipe/peer_info.hpp"
+#include "core/pipe/pipe_peer.hpp"
 #include "core/pipe/shared_text.hpp"
-#include "engine/traffic/decoder.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -25,91 +28,6 @@
 #include <utility>
 
 namespace zlink::core {
-
-/// The two directions of a pipe between a socket and one peer.
-struct channel_pair {
-    base::channel a_to_b;
-    base::channel b_to_a;
-};
-
-/// What one end of a pipe has to tell the other. Called in the thread of the caller's end.
-class pipe_peer {
-public:
-    struct wake_result {
-        bool deferred = false;    ///< the caller shall batch: call on_flush() when a batch is full
-        bool handed_over = false; ///< others write it; the caller may call on_flush() for room
-        bool has_room = false;    ///< the caller waits for room, and there is some now
-        /// Deferred, and there are others: call on_look() when more has come together.
-        bool is_looked_after = false;
-    };
-
-    virtual ~pipe_peer() = default;
-    /// Messages were committed, and the other end slept: it must see to them now.
-    virtual wake_result on_readable() noexcept = 0;
-    /// A batch is full, or there is no room for more.
-    virtual wake_result on_flush() noexcept { return {}; }
-    /// A batch grows: is it time to write this one and others?
-    virtual void on_look() noexcept {}
-    /// A large message is going to be committed, and the I/O thread still has earlier ones to
-    /// write: the caller may write those itself first.
-    virtual wake_result on_backlog() noexcept { return {}; }
-    /// Flush what is committed: the calling thread is about to block.
-    virtual wake_result on_pause() noexcept { return {}; }
-    /// Messages were taken, and the other end waits for room.
-    virtual void on_writable() noexcept = 0;
-
-    // A thread that waits for input may read by itself: it asks, is told by pipe_end::leased, and
-    // may then call read_leased() until that says no more.
-
-    struct leased_read {
-        bool leased = false; ///< the caller may call again
-        bool got = false;    ///< there is something new in the queue
-        bool moved = false;  ///< something was read, if only a part of a message
-        int descriptor = -1; ///< becomes readable when there is more to read
-        /// A body is on its way into the memory given: withdraw_memory() before that is used
-        /// otherwise.
-        bool outside = false;
-        engine::decoder::outside_body body; ///< has come there as a whole
-        bool in_stream = false; ///< who waits for more had better sleep than look: see bulk_sleep
-    };
-    /// The caller waits for input now and again, and would rather read by itself.
-    virtual void ask_for_reading() noexcept {}
-    /// Reads what is there into the queue, but the first large body into `memory` if it fits there:
-    /// see engine::decoder::offer_memory().
-    virtual leased_read read_leased(std::span<std::byte> /*memory*/) noexcept { return {}; }
-    /// The memory given with read_leased() is wanted for something else.
-    virtual void withdraw_memory() noexcept {}
-    /// The caller will not read by itself any longer.
-    virtual void return_reading() noexcept {}
-    /// Nothing more is written: when all is sent the peer shall go, which is told by `closed`. What
-    /// it has sent can still be read.
-    virtual void on_output_ended() noexcept {}
-    /// Nothing more is written, as the connection is no longer wanted. What has come by now is
-    /// still read; `closed` follows.
-    virtual void on_leave() noexcept {}
-    /// The caller's end is gone. What it committed may still be sent for `linger_ms` (-1 = for
-    /// ever).
-    virtual void on_closed(int linger_ms) noexcept = 0;
-    /// The same, as the peer is not wanted now: nothing is sent any more, and it may be tried
-    /// again.
-    virtual void on_refused() noexcept { on_closed(0); }
-    struct passed_by {
-        std::size_t bytes = 0; ///< taken, of both pieces together
-        bool deferred = false; ///< as in wake_result, from now on
-        bool has_room = false; ///< the same
-    };
-    /// Tries to send one whole message past the queue, which is idle or the caller's to flush: what
-    /// comes before its last body, and that, from the caller's memory. What was not taken has to be
-    /// appended and committed; nothing is taken if it had better go in a batch. `for_rest` is room
-    /// for all of it: if all is taken it may have been used for what is still to be written.
-    virtual passed_by write_through(const iovec (&)[2], base::certain_memory& /*for_rest*/) noexcept
-    {
-        return {};
-    }
-    /// From here on a body is written by itself in a stream as well: copying it to a batch would
-    /// cost more than the write that it spares.
-    static constexpr std::size_t unbatched_bytes = 32 * 1024;
-};
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
 /// Thread safety: the thread of the socket that has it. Any thread: notify(), set_peer(), and the
@@ -127,7 +45,7 @@ public:
         readable = 4,
         writable = 8,
         closed = 16,  ///< the other end is gone; what it sent can still be read
-        leased = 32,  ///< this end may read by itself, see pipe_peer::read_leased()
+        leased = 32,  ///< this end may read by itself, see inlet::read()
         leaving = 64, ///< the other end is going: a message that says so follows, and `closed`
     };
 
@@ -138,6 +56,12 @@ public:
 
     void set_mailbox(std::shared_ptr<base::mailbox> box) { box_ = std::move(box); }
     void set_other_end(std::shared_ptr<pipe_peer> other) { other_ = std::move(other); }
+    /// A connection carries the messages; the owner of the channels owns both, or outlives this.
+    void set_connection(outlet& out, inlet& in) noexcept
+    {
+        outlet_ = &out;
+        inlet_ = &in;
+    }
     /// Of which direction only the newest message is kept: what is written, what is read. Before
     /// the first message.
     void set_conflation(bool out, bool in) noexcept
@@ -183,7 +107,7 @@ public:
     bool has_room() noexcept
     {
         return !other_closed_ &&
-               (out_->credit.has_room() || ((deferred_ || handed_over_) && flush_for_room()));
+               (out_->credit.has_room() || (plan_.who != writer_is::nobody && flush_for_room()));
     }
     /// The same as far as it is known already.
     bool has_room_at_hand() const noexcept
@@ -228,7 +152,7 @@ public:
     {
         if (!out_->queue.append_shared(message.chunk, message.at, message.bytes))
             return false;
-        deferred_bytes_ += message.bytes;
+        batch_bytes_ += message.bytes;
         return commit();
     }
     /// Must each message be written on its own?
@@ -236,17 +160,17 @@ public:
     /// Sees to it that what was written is on its way: the thread is going to sleep.
     void flush_before_sleep() noexcept
     {
-        if (deferred_ && other_)
-            heed(other_->on_pause());
+        if (batches() && outlet_)
+            follow(outlet_->flush(flush_reason::about_to_wait));
     }
     /// Takes back the parts of an unfinished message.
     void give_up_message() noexcept;
 
-    /// Nothing more is going to be written, see pipe_peer::on_output_ended().
+    /// Nothing more is going to be written, see pipe_ending::output_ended.
     void end_output() noexcept
     {
         if (other_)
-            other_->on_output_ended();
+            other_->on_ended(pipe_ending::output_ended, 0);
     }
 
     // --- reading
@@ -276,26 +200,25 @@ public:
     /// The same for `most_parts` parts at most, and counts them down. False if that was not enough.
     bool skip_message(std::size_t& most_parts) noexcept;
 
-    // --- reading the connection in the socket's thread, see pipe_peer::ask_for_reading() and
-    // others
+    // --- reading the connection in the socket's thread, see inlet
     void ask_to_read() noexcept
     {
-        if (other_)
-            other_->ask_for_reading();
+        if (inlet_)
+            inlet_->ask_to_read();
     }
-    leased_read read_connection(std::span<std::byte> memory = {}) noexcept
+    inlet::leased_read read_connection(std::span<std::byte> memory = {}) noexcept
     {
-        return other_ ? other_->read_leased(memory) : leased_read{};
+        return inlet_ ? inlet_->read(memory) : inlet::leased_read{};
     }
     void take_memory_back() noexcept
     {
-        if (other_)
-            other_->withdraw_memory();
+        if (inlet_)
+            inlet_->withdraw_memory();
     }
     void stop_reading() noexcept
     {
-        if (other_)
-            other_->return_reading();
+        if (inlet_)
+            inlet_->give_back();
     }
 
     /// Nothing more is to be written: the other end is gone, or is to go once all is read.
@@ -304,14 +227,14 @@ public:
     void mark_other_gone() noexcept { other_closed_ = other_gone_ = true; }
     bool other_closed() const noexcept { return other_closed_; }
     /// The connection is going to be closed by who has made it: nothing more is written, and what
-    /// has come is read until `closed`, see pipe_peer::on_leave(). False if the other end is gone
+    /// has come is read until `closed`, see pipe_ending::left. False if the other end is gone
     /// already: nothing follows.
     bool leave() noexcept;
     /// Before hang_up(): what has come by now is read.
     void read_last() noexcept
     {
         if (other_)
-            other_->on_leave();
+            other_->on_ended(pipe_ending::left, 0);
     }
     /// Ends the peer's side, as close() does, but what it has sent can still be read.
     void hang_up(int linger_ms) noexcept;
@@ -319,7 +242,7 @@ public:
     bool close(int linger_ms) noexcept;
     bool closed_here() const noexcept { return closed_; }
     /// Has the other end taken back what it has written, of which nothing was looked at here? See
-    /// pipe_peer::on_refused(). Any other end that is gone leaves what can still be read.
+    /// pipe_ending::refused. Any other end that is gone leaves what can still be read.
     bool is_taken_back() const noexcept
     {
         return taken_back_.load(std::memory_order_acquire) && !peeked_ &&
@@ -366,8 +289,7 @@ public:
     bool is_inproc = false;
     bool last_words_follow = false; ///< between `leaving` and `closed`
     bool dropped = false;           ///< the socket is to close it
-    /// The peer is not wanted now: close() says so, see pipe_peer::on_refused(). Read by any
-    /// thread.
+    /// The peer is not wanted now: close() says so, see pipe_ending::refused. Read by any thread.
     std::atomic<bool> refused{false};
     bool waits_for_reader = false;   ///< inproc: no other pipe waits meanwhile
     shared_text endpoint;            ///< as given to connect; of an accepted connection as bound
@@ -380,10 +302,9 @@ public:
     std::atomic<bool> takes_subscriptions{false};
 
     // pipe_peer
-    wake_result on_readable() noexcept override;
+    void on_readable() noexcept override;
     void on_writable() noexcept override { notify(writable); }
-    void on_closed(int linger_ms) noexcept override;
-    void on_refused() noexcept override;
+    void on_ended(pipe_ending how, int linger_ms) noexcept override;
 
     /// From here on a body that may be shared is referred to rather than copied.
     static constexpr std::size_t small_body_bytes = 4 * 1024;
@@ -395,10 +316,6 @@ public:
 private:
     // What the loopback interface carries in one packet.
     static constexpr std::size_t packet_bytes = 65'483;
-    // A batch of the sending thread: with a small message more it still fits in a packet.
-    static constexpr std::size_t flush_bytes = 62 * 1024;
-    // Of one batch of several: so much more, and it is time to look at the clock.
-    static constexpr std::size_t look_bytes = 4 * 1024;
 
     static std::uint8_t part_flags(std::uint8_t header_flags) noexcept
     {
@@ -440,7 +357,7 @@ private:
     bool end_part(std::size_t bytes, bool more) noexcept
     {
         out_->queue.advance(bytes);
-        deferred_bytes_ += bytes;
+        batch_bytes_ += bytes;
         in_message_ = more;
         return more || commit();
     }
@@ -453,23 +370,22 @@ private:
     bool commit() noexcept
     {
         out_->credit.add_sent(1);
-        if (deferred_ ? out_->queue.commit_as_owner(1) : out_->queue.commit(1)) [[unlikely]]
+        if (batches() ? out_->queue.commit_as_owner(1) : out_->queue.commit(1)) [[unlikely]]
             tell_readable();
-        else if (deferred_ && deferred_bytes_ >= look_at_bytes_) [[unlikely]]
-            flush_or_look();
+        else if (batches() && batch_bytes_ >= plan_.flush_at_bytes) [[unlikely]]
+            flush_or_check_age();
         return true;
     }
     void tell_readable() noexcept;
     void flush() noexcept;
-    void flush_or_look() noexcept;
+    void flush_or_check_age() noexcept;
     void say_farewell() noexcept;
-    void heed(wake_result result) noexcept
+    bool batches() const noexcept { return plan_.who == writer_is::batcher; }
+    void follow(plan next) noexcept
     {
-        deferred_bytes_ = 0;
-        look_at_bytes_ = result.is_looked_after ? look_bytes : flush_bytes;
-        deferred_ = result.deferred;
-        handed_over_ = result.handed_over;
-        if (result.has_room)
+        batch_bytes_ = 0;
+        plan_ = next;
+        if (next.credit_freed)
             notify(writable);
     }
     bool flush_for_room() noexcept;
@@ -479,16 +395,19 @@ private:
     void put_newest(base::buffer_ref copy) noexcept;
     bool peek_newest(frame& part) noexcept;
     bool take_newest() noexcept;
+    void tell_of_room() noexcept;
     void tell_taken(bool wake) noexcept
     {
-        if (wake && other_)
-            other_->on_writable();
+        if (wake)
+            tell_of_room();
     }
 
     const std::shared_ptr<channel_pair> channels_;
     base::channel* const out_;
     base::channel* const in_;
     std::shared_ptr<pipe_peer> other_;
+    outlet* outlet_ = nullptr; ///< of the connection, if one carries the messages
+    inlet* inlet_ = nullptr;
     std::shared_ptr<base::mailbox> box_;
     metadata_stock properties_;
     base::write_retry backlog_;
@@ -496,11 +415,9 @@ private:
     /// until it has caught up.
     base::write_retry borrower_{std::chrono::microseconds(100)};
     bool reader_borrows_ = false; ///< it has taken what was lent to it last
-    bool deferred_ = false;       ///< this end has to flush what it commits, see wake_result
-    bool handed_over_ = false;    ///< another thread writes it, see wake_result
-    std::size_t deferred_bytes_ = 0;
-    std::size_t look_at_bytes_ = flush_bytes; ///< see flush_or_look()
-    bool in_message_ = false;                 ///< a part with flag_more was written last
+    plan plan_;                   ///< who writes what is committed next
+    std::size_t batch_bytes_ = 0; ///< committed since the last flush
+    bool in_message_ = false;     ///< a part with flag_more was written last
     bool other_closed_ = false;
     bool other_gone_ = false;
     bool closed_ = false;

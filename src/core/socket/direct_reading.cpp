@@ -29,7 +29,7 @@ bool direct_reading::contains(const pipe_end& pipe) const noexcept
     return std::ranges::find(connections_, &pipe, &connection::pipe) != connections_.end();
 }
 
-pipe_end::leased_read direct_reading::read_one(pipe_end& pipe) noexcept
+inlet::leased_read direct_reading::read_one(pipe_end& pipe) noexcept
 {
     const bool memory_taken = body_here_.announced || (coming_from_ && coming_from_ != &pipe);
     const auto read = pipe.read_connection(memory_taken ? std::span<std::byte>{} : memory_);

@@ -90,7 +90,7 @@ public:
 
 private:
     bool contains(const pipe_end& pipe) const noexcept;
-    pipe_end::leased_read read_one(pipe_end& pipe) noexcept;
+    inlet::leased_read read_one(pipe_end& pipe) noexcept;
 
     std::vector<connection> connections_;
     bool in_stream_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/socket/direct_reading.hpp"
 
+#include "core/connection/traffic_for_tests.hpp"
+
 #include <cstring>
 #include <deque>
 #include <gtest/gtest.h>
@@ -13,13 +15,10 @@ namespace {
 
 using base::glance;
 
-/// A session whose connection gives what the test tells it to.
-class scripted_connection final : public pipe_peer {
+/// A connection that gives what the test tells it to.
+class scripted_inlet final : public test::idle_inlet {
 public:
-    wake_result on_readable() noexcept override { return {}; }
-    void on_writable() noexcept override {}
-    void on_closed(int) noexcept override {}
-    leased_read read_leased(std::span<std::byte> memory) noexcept override
+    leased_read read(std::span<std::byte> memory) noexcept override
     {
         ++reads;
         memory_bytes = memory.size();
@@ -30,7 +29,7 @@ public:
         return now;
     }
     void withdraw_memory() noexcept override { ++withdrawals; }
-    void return_reading() noexcept override { ++returns; }
+    void give_back() noexcept override { ++returns; }
 
     std::deque<leased_read> steps; ///< after these nothing comes
     int reads = 0;
@@ -42,10 +41,10 @@ public:
 class DirectReading : public ::testing::Test {
 protected:
     struct connection {
-        std::shared_ptr<scripted_connection> peer = std::make_shared<scripted_connection>();
+        std::unique_ptr<scripted_inlet> peer = std::make_unique<scripted_inlet>();
         std::shared_ptr<pipe_end> pipe =
             std::make_shared<pipe_end>(std::make_shared<channel_pair>(), true, nullptr);
-        connection() { pipe->set_other_end(peer); }
+        connection() { test::connect(*pipe, *peer); }
     };
     void add(connection& one)
     {
@@ -161,11 +160,8 @@ protected:
         reading_.offer_memory(std::as_writable_bytes(std::span(memory_)));
         std::memset(body_->data, '-', memory_.size());
     }
-    static pipe_end::leased_read on_its_way()
-    {
-        return {.leased = true, .outside = true, .body = {}};
-    }
-    pipe_end::leased_read has_come()
+    static inlet::leased_read on_its_way() { return {.leased = true, .outside = true, .body = {}}; }
+    inlet::leased_read has_come()
     {
         body_->add_reference(); // for who is told
         std::memcpy(memory_.data(), "hello", 5);
