@@ -12,10 +12,9 @@
 
 namespace zlink::core {
 
-dialer::dialer(boost::asio::io_context& io, const transport_row& transport,
-               std::shared_ptr<transport::connect_endpoint> endpoint,
+dialer::dialer(boost::asio::io_context& io, std::shared_ptr<transport::connect_endpoint> endpoint,
                std::shared_ptr<const socket_options> options)
-    : io_(io), transport_(transport), endpoint_(std::move(endpoint)), options_(std::move(options))
+    : io_(io), endpoint_(std::move(endpoint)), options_(std::move(options))
 {}
 
 /// What the handlers of an attempt hold together. If they are dropped before the attempt has told

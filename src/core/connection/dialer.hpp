@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/connection/transport_row.hpp"
 #include "core/options/options.hpp"
 #include "transport/scheme.hpp"
 
@@ -35,11 +34,9 @@ public:
 /// Lifetime: keeps itself alive while something is pending; no call-back after stop().
 class dialer : public std::enable_shared_from_this<dialer> {
 public:
-    dialer(boost::asio::io_context& io, const transport_row& transport,
-           std::shared_ptr<transport::connect_endpoint> endpoint,
+    dialer(boost::asio::io_context& io, std::shared_ptr<transport::connect_endpoint> endpoint,
            std::shared_ptr<const socket_options> options);
 
-    const transport_row& transport() const noexcept { return transport_; }
     transport::connect_endpoint& endpoint() const noexcept { return *endpoint_; }
 
     /// Begins; `owner` is kept until stop(). The last ZMQ_EVENT_CLOSED is told by stop(), when the
@@ -77,7 +74,6 @@ private:
     void tell_closed();
 
     boost::asio::io_context& io_;
-    const transport_row& transport_;
     const std::shared_ptr<transport::connect_endpoint> endpoint_;
     const std::shared_ptr<const socket_options> options_;
     std::unique_ptr<boost::asio::steady_timer> timer_;  ///< once it has tried again

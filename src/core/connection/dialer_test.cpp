@@ -62,10 +62,9 @@ protected:
     void dialing_is_stuck() noexcept override { told_.emplace_back("stuck"); }
 
     boost::asio::io_context io_;
-    transport_row row_{nullptr};
     std::shared_ptr<socket_options> options_ = std::make_shared<socket_options>();
     std::shared_ptr<dialer> dialer_ =
-        std::make_shared<dialer>(io_, row_, std::make_shared<second_address>(), options_);
+        std::make_shared<dialer>(io_, std::make_shared<second_address>(), options_);
     std::vector<std::string> told_;
 };
 
@@ -94,8 +93,7 @@ TEST_F(Dialer, tries_again_when_an_attempt_had_no_memory)
     for (const bool throws : {false, true}) {
         told_.clear();
         options_->reconnect_interval_ms = 1;
-        dialer_ =
-            std::make_shared<dialer>(io_, row_, std::make_shared<forgetful>(throws), options_);
+        dialer_ = std::make_shared<dialer>(io_, std::make_shared<forgetful>(throws), options_);
         start();
         EXPECT_EQ("stuck", told_.back());
         dialer_->go_on();
@@ -112,7 +110,7 @@ TEST_F(Dialer, tries_again_when_an_attempt_had_no_memory)
 TEST_F(Dialer, that_has_no_memory_gives_up_where_no_other_try_is_wanted)
 {
     options_->reconnect_interval_ms = 0;
-    dialer_ = std::make_shared<dialer>(io_, row_, std::make_shared<forgetful>(true), options_);
+    dialer_ = std::make_shared<dialer>(io_, std::make_shared<forgetful>(true), options_);
     start();
     dialer_->go_on();
     EXPECT_EQ("given up", told_.back());

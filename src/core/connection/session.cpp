@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/session.hpp"
 
-#include "core/connection/mechanism_row.hpp"
 #include "core/connection/zap_conversation.hpp"
 #include "core/options/conflation.hpp"
 #include "core/pipe/notices.hpp"
@@ -17,29 +16,18 @@
 #include <zmq.h>
 
 namespace zlink::core {
-namespace {
-
-engine::local_peer local_peer(const socket_options& options)
-{
-    engine::local_peer local;
-    local.socket_type = options.type;
-    local.routing_id = options.routing_id;
-    local.properties = options.metadata;
-    local.must_authenticate = !options.security.zap_domain.empty();
-    return local;
-}
-
-} // namespace
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
-                 bool was_accepted)
+                 const transport_row& transport, bool was_accepted)
     : thread_(thread),
       io_(thread.context()),
       link_(std::move(link)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
       in_(options_, *this),
+
+      transport_(transport),
       was_accepted_(was_accepted),
       heartbeat_(io_,
                  [this](engine::heartbeat::action what) { attempt([this, what] { beat(what); }); }),
@@ -52,11 +40,10 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
                  const transport_row& transport, transport::upgrades through,
                  transport::acceptor::result accepted)
-    : session(thread, std::move(link), std::move(options), std::move(endpoint), true)
+    : session(thread, std::move(link), std::move(options), std::move(endpoint), transport, true)
 {
-    frames_plain_bytes_ = transport.frames_plain_bytes;
     stream_ = std::move(accepted.connection);
-    prepare_opening(transport, std::move(through));
+    prepare_opening(std::move(through));
     if (accepted.passed)
         opening_->begin_with(std::move(accepted.passed->begun));
 }
@@ -65,14 +52,13 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
                  const transport_row& transport,
                  std::shared_ptr<transport::connect_endpoint> address)
-    : session(thread, std::move(link), std::move(options), std::move(endpoint), false)
+    : session(thread, std::move(link), std::move(options), std::move(endpoint), transport, false)
 {
-    frames_plain_bytes_ = transport.frames_plain_bytes;
     if (std::string hop = address->first_hop(); !hop.empty())
         told_endpoint_ = std::move(hop);
     if (told_endpoint_.empty())
         told_endpoint_ = endpoint_;
-    dialer_ = std::make_shared<dialer>(io_, transport, std::move(address), options_);
+    dialer_ = std::make_shared<dialer>(io_, std::move(address), options_);
 }
 
 session::~session()
@@ -97,9 +83,9 @@ void session::create_pipe()
     auto end = make_pipe_end(fresh->channels(), true, link_->box);
     end->set_connection(*fresh, *fresh);
     end->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
-    if (exchanges_plain_bytes())
+    if (exchanges_plain_bytes(*options_, transport_))
         end->write_plain_bytes();
-    else if (is_raw())
+    else if (!speaks_zmtp(*options_))
         end->write_chunks();
     end->set_limits(options_->send_hwm, options_->receive_hwm);
     end->set_other_end(shared_from_this());
@@ -236,7 +222,7 @@ void session::connected(std::unique_ptr<transport::stream> stream) noexcept
         stream_ = std::move(stream);
         descriptor_ = -1;
         descriptor_ = facts().descriptor;
-        prepare_opening(dialer_->transport(), dialer_->endpoint().make_upgrades());
+        prepare_opening(dialer_->endpoint().make_upgrades());
         begin_opening();
     });
 }
@@ -299,36 +285,24 @@ const transport::stream_info& session::facts()
 
 // --- opening -----------------------------------------------------------------------------------
 
-void session::prepare_opening(const transport_row& transport, transport::upgrades upgrades)
+// Where the traffic begins at once, there is none.
+void session::prepare_opening(transport::upgrades upgrades)
 {
-    if (is_raw() && upgrades.empty())
-        return;
-    std::unique_ptr<engine::handshake> handshake;
-    if (!is_raw()) {
-        engine::local_peer local = local_peer(*options_);
-        auto mechanism = make_mechanism();
-        if (transport.protocols)
-            for (const auto& upgrade : upgrades)
-                upgrade->offer(transport.protocols(mechanism->name(), local.must_authenticate));
-        handshake = std::make_unique<engine::handshake>(std::move(local), std::move(mechanism));
-    }
-    opening::frame_function frame;
-    if (transport.frame && !exchanges_plain_bytes())
-        frame = [make = transport.frame, connected = !was_accepted_](std::string_view protocol) {
-            return make(protocol, connected);
-        };
-    opening_ = std::make_shared<opening>(io_, stream_, std::move(upgrades), std::move(handshake),
-                                         std::move(frame));
+    auto stages = make_stages(*options_, transport_, std::move(upgrades), make_mechanism(),
+                              dialer_ != nullptr);
+    if (!stages.empty())
+        opening_ = std::make_shared<opening>(io_, stream_, std::move(stages.upgrades),
+                                             std::move(stages.handshake), std::move(stages.frame));
 }
 
 std::unique_ptr<engine::mechanism> session::make_mechanism() const
 {
+    if (!speaks_zmtp(*options_))
+        return nullptr;
     // Compiled in, or the socket would not have made this session.
-    const mechanism_row& row = *choose_mechanism(link_->mechanisms, *options_);
-    const authentication how = row.authenticates(*options_);
-    return row.make(*options_, how == authentication::none ? nullptr
-                                                           : std::make_shared<zap_conversation>(
-                                                                 thread_, link_, options_, how));
+    return core::make_mechanism(link_->mechanisms, *options_, [this](authentication how) {
+        return std::make_shared<zap_conversation>(thread_, link_, options_, how);
+    });
 }
 
 void session::begin_opening()
@@ -435,7 +409,7 @@ void session::begin_traffic(const opening::ending& how)
     if (was_accepted_)
         socket_end_->far_end = known.remote_endpoint;
     auto peer = std::make_unique<peer_info>(describe_peer(remote, known));
-    const engine::wire wire = make_wire(how);
+    const engine::wire wire = make_wire(how, exchanges_plain_bytes(*options_, transport_));
     in_.begin(wire, socket_end_, pipe_link_->shared_lease());
     bool is_there = true;
     attach_writer(how, wire, known.packet_bytes, [&] {
@@ -475,28 +449,15 @@ void session::begin_traffic(const opening::ending& how)
         wait(transport::direction::read);
 }
 
-// Older protocols have no commands.
 bool session::sends_pings(const opening::ending& how) const noexcept
 {
-    return options_->heartbeat.interval_ms != 0 && (how.remote.major >= 3 || how.codec);
-}
-
-engine::wire session::make_wire(const opening::ending& how) const
-{
-    engine::wire wire;
-    wire.is_plain_bytes = exchanges_plain_bytes();
-    wire.cipher = how.cipher;
-    if (!wire.is_plain_bytes)
-        wire.codec = how.codec ? how.codec : engine::codec_for(how.remote.major);
-    return wire;
+    return options_->heartbeat.interval_ms != 0 && carries_commands(how);
 }
 
 void session::attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
                             const std::function<void()>& announce)
 {
-    std::vector<std::byte> first; // frames
-    if (const auto hello = hello_message(*options_); !hello.empty() && !is_raw())
-        engine::append_message_frame(first, engine::as_bytes(hello));
+    std::vector<std::byte> first = hello_frame(*options_); // and more
     const announced announces = options_->traits->announces;
     const bool subscribes = announces != announced::nothing && link_->subscriptions;
     if (subscribes) {

@@ -5,15 +5,13 @@
 #include "core/connection/dialer.hpp"
 #include "core/connection/heartbeat_timer.hpp"
 #include "core/connection/link.hpp"
-#include "core/connection/opening.hpp"
+#include "core/connection/opening_setup.hpp"
 #include "core/connection/reader.hpp"
 #include "core/connection/socket_link.hpp"
 #include "core/connection/subscription_relay.hpp"
-#include "core/connection/transport_row.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
 #include "core/pipe/shared_text.hpp"
-#include "engine/handshake/peer.hpp"
 #include "engine/traffic/sending_progress.hpp"
 #include "runtime/io_thread.hpp"
 
@@ -90,7 +88,8 @@ public:
 
 private:
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
-            std::shared_ptr<const socket_options> options, shared_text endpoint, bool was_accepted);
+            std::shared_ptr<const socket_options> options, shared_text endpoint,
+            const transport_row& transport, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
     /// How far the connection is.
     enum class phase : std::uint8_t {
@@ -143,7 +142,7 @@ private:
     void create_pipe();
     void tell_socket(std::uint32_t events) noexcept;
     std::unique_ptr<engine::mechanism> make_mechanism() const;
-    void prepare_opening(const transport_row& transport, transport::upgrades upgrades);
+    void prepare_opening(transport::upgrades upgrades);
     void pass_on();
     void reached();
     void end_opening(const opening::ending& how);
@@ -155,12 +154,7 @@ private:
     bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
     void begin_traffic(const opening::ending& how);
     bool sends_pings(const opening::ending& how) const noexcept;
-    /// Does the peer speak no ZMTP?
-    bool is_raw() const noexcept { return options_->wire != wire_format::zmtp; }
-    /// Bytes without frames: those of the transport hold a chunk each.
-    bool exchanges_plain_bytes() const noexcept { return is_raw() && !frames_plain_bytes_; }
     bool feed(std::span<const std::byte> bytes);
-    engine::wire make_wire(const opening::ending& how) const;
     void attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
                        const std::function<void()>& announce);
 
@@ -217,8 +211,8 @@ private:
 
     // the connection
     std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
+    const transport_row& transport_;
     const bool was_accepted_;
-    bool frames_plain_bytes_ = false; ///< as the transport's row says
     std::unique_ptr<transport::stream> stream_;
     std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
     std::shared_ptr<opening> opening_;                    ///< while it lasts
