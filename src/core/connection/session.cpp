@@ -4,8 +4,6 @@
 #include "core/connection/zap_conversation.hpp"
 #include "core/options/conflation.hpp"
 #include "core/pipe/notices.hpp"
-#include "engine/bytes.hpp"
-#include "engine/commands/traffic_commands.hpp"
 #include "transport/close_after_peer.hpp"
 
 #include <cerrno>
@@ -29,8 +27,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 
       transport_(transport),
       was_accepted_(was_accepted),
-      heartbeat_(io_,
-                 [this](engine::heartbeat::action what) { attempt([this, what] { beat(what); }); }),
+      keepalive_(io_, options_->heartbeat, *this),
       delivery_(io_)
 {
     ++thread_.load();
@@ -431,15 +428,12 @@ void session::begin_traffic(const opening::ending& how)
         facts_.reset(); // an idle connection keeps little
     if (notifies_connect(*options_))
         in_.incoming().tell({}); // not before it can know whom it comes from
-    heartbeat_.begin();
-    if (sends_pings(how))
-        heartbeat_.start(options_->heartbeat, shared_from_this());
+    keepalive_.begin(carries_commands(how));
     drain();
     if (!stream_)
         return;
     if (closing_) { // what comes means nothing any more, see read()
-        if (options_->heartbeat.interval_ms == 0)
-            heartbeat_.pause(shared_from_this());
+        keepalive_.input_means_nothing();
         return read();
     }
     // A subscriber of this age chooses by itself.
@@ -447,11 +441,6 @@ void session::begin_traffic(const opening::ending& how)
         in_.incoming().subscribe_to_all();
     if (feed(how.rest) && has_traffic()) // more may be there already, but rarely is
         wait(transport::direction::read);
-}
-
-bool session::sends_pings(const opening::ending& how) const noexcept
-{
-    return options_->heartbeat.interval_ms != 0 && carries_commands(how);
 }
 
 void session::attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
@@ -467,10 +456,7 @@ void session::attach_writer(const opening::ending& how, engine::wire wire, std::
         wire.filter = relay_.get();
         wire.batches = false;
     }
-    // Ahead of all messages: a receiver whose queue they fill must have seen that it is asked, to
-    // tell that it lives. That the first PING is answered proves nothing, so nobody waits for it.
-    if (sends_pings(how))
-        engine::append_traffic_command(first, ping());
+    keepalive_.append_first_ping(first, carries_commands(how));
     pipe_link_->out().attach(*stream_, how.unsent, std::move(wire), first, packet_bytes);
     if (!subscribes)
         announce();
@@ -504,7 +490,7 @@ void session::grant_lease()
 {
     pipe_link_->lease().begin_answer();
     if (!has_traffic() || closing_ || !input_wait_.pending ||
-        !in_.grant_lease(*stream_, heartbeat_))
+        !in_.grant_lease(*stream_, keepalive_.timer()))
         return;
     input_wait_.forget();
     watch_reading();
@@ -522,12 +508,7 @@ void session::on_command(std::span<const std::byte> body)
 {
     if (pipe_link_->lease().keep_for_later(body))
         return;
-    heartbeat_.received();
-    const auto command = engine::parse_traffic_command(body);
-    if (command.kind != engine::traffic_command_kind::ping)
-        return;
-    heartbeat_.ping_received(std::chrono::milliseconds(command.ttl_ms), shared_from_this());
-    send_pong(command.argument);
+    keepalive_.command_received(body);
 }
 
 void session::detach_writer() noexcept
@@ -577,7 +558,7 @@ void session::read()
         return follow(in_.read(*stream_, pulse()));
     // What comes while the rest is delivered means nothing any more, but that something comes shows
     // that the peer lives.
-    if (options_->heartbeat.interval_ms != 0)
+    if (keepalive_.listens_to_the_end())
         follow(reader::listen(*stream_, pulse()));
 }
 
@@ -657,54 +638,14 @@ void session::wait(transport::direction which)
 
 // --- heartbeats --------------------------------------------------------------------------------
 
-void session::beat(engine::heartbeat::action what)
+void session::send_command(const engine::traffic_command& command)
 {
-    using action = engine::heartbeat::action;
-    switch (what) {
-    case action::ping:
-        return send_ping();
-    case action::pong:
-        if (!pipe_link_->out().control_waits()) // else the peer will hear of us as soon as it reads
-            send_pong({});
-        return;
-    case action::unanswered:
-        // A peer with much to read may come to the PING late, but takes what is ahead of it.
-        if (progress_ && progress_->look(pipe_link_->out().progress()))
-            return heartbeat_.progressed();
-        [[fallthrough]];
-    case action::dead:
-        return lost(loss::connection);
-    case action::none:
-        return;
-    }
+    handle(pipe_link_->out().send_command(command));
 }
 
-engine::traffic_command session::ping() const noexcept
+void session::end_connection() noexcept
 {
-    return {engine::traffic_command_kind::ping,
-            {},
-            static_cast<std::uint32_t>(options_->heartbeat.ttl_ms)};
-}
-
-void session::send_ping()
-{
-    const bool is_first = !heartbeat_.awaits_answer();
-    heartbeat_.ping_sent();
-    const bool sends =
-        !pipe_link_->out().control_waits(); // else a PING for each interval would only pile up
-    if (sends)
-        handle(pipe_link_->out().send_command(ping()));
-    if (is_first) {
-        if (!progress_)
-            progress_ = std::make_unique<engine::sending_progress>();
-        progress_->ping_sent(pipe_link_->out().progress(),
-                             sends ? pipe_link_->out().bytes_on_wire(ping()) : 0);
-    }
-}
-
-void session::send_pong(std::span<const std::byte> context)
-{
-    handle(pipe_link_->out().send_command({engine::traffic_command_kind::pong, context, 0}));
+    attempt([this] { lost(loss::connection); });
 }
 
 // --- ends --------------------------------------------------------------------------------------
@@ -744,7 +685,7 @@ void session::lost(loss why)
     facts_.reset();
     stop_opening();
     transport::close_after_peer(io_, std::move(stream_));
-    heartbeat_.stop();
+    keepalive_.stop();
     input_wait_.forget();
     room_wait_.forget();
     if (!again || (leaves_pipe && closing_))
@@ -848,8 +789,7 @@ void session::begin_close(request why, int linger_ms)
 
 void session::deliver_and_finish(int linger_ms)
 {
-    if (options_->heartbeat.interval_ms == 0)
-        heartbeat_.pause(shared_from_this()); // nothing is read any more
+    keepalive_.input_means_nothing();
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
     if (!announced_ || linger_ms == 0 || !options_->traits->lingers)
         return finish();
@@ -892,7 +832,7 @@ void session::finish_if_drained()
         delivery_.begin(
             [self] { return self->has_traffic() ? self->stream_->undelivered_bytes() : 0; },
             [self] { self->finish(); },
-            heartbeat_.judges() ? delivery_wait::limit::none : delivery_wait::limit::short_stall);
+            keepalive_.judges() ? delivery_wait::limit::none : delivery_wait::limit::short_stall);
     } catch (const std::bad_alloc&) {
         pipe_link_->ask_later(link::request::drain); // comes here again
     }
@@ -910,7 +850,7 @@ void session::finish()
     if (dialer_)
         std::exchange(dialer_, nullptr)->stop();
     linger_timer_.reset();
-    heartbeat_.stop();
+    keepalive_.stop();
     delivery_.stop();
     if (pipe_link_)
         pipe_link_->out().detach();

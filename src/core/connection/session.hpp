@@ -3,7 +3,7 @@
 
 #include "core/connection/delivery_wait.hpp"
 #include "core/connection/dialer.hpp"
-#include "core/connection/heartbeat_timer.hpp"
+#include "core/connection/keepalive.hpp"
 #include "core/connection/link.hpp"
 #include "core/connection/opening_setup.hpp"
 #include "core/connection/reader.hpp"
@@ -12,7 +12,6 @@
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
 #include "core/pipe/shared_text.hpp"
-#include "engine/traffic/sending_progress.hpp"
 #include "runtime/io_thread.hpp"
 
 #include <atomic>
@@ -38,6 +37,7 @@ class session final : public pipe_peer,
                       public runtime::resident,
                       public link_owner,
                       public dialing_owner,
+                      public kept_connection,
                       public std::enable_shared_from_this<session> {
 public:
     /// For a connection that was accepted.
@@ -153,15 +153,20 @@ private:
     /// Is there no connection to the peer yet, but one that may lead there?
     bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
     void begin_traffic(const opening::ending& how);
-    bool sends_pings(const opening::ending& how) const noexcept;
     bool feed(std::span<const std::byte> bytes);
     void attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
                        const std::function<void()>& announce);
 
-    void beat(engine::heartbeat::action what);
-    engine::traffic_command ping() const noexcept;
-    void send_ping();
-    void send_pong(std::span<const std::byte> context);
+    // kept_connection
+    void send_command(const engine::traffic_command& command) override;
+    bool control_waits() override { return out_->control_waits(); }
+    std::size_t bytes_on_wire(const engine::traffic_command& command) override
+    {
+        return out_->bytes_on_wire(command);
+    }
+    engine::sending_progress::state progress() override { return out_->progress(); }
+    void end_connection() noexcept override;
+    std::shared_ptr<void> timer_owner() override { return shared_from_this(); }
 
     void drain();
     void detach_writer() noexcept;
@@ -175,7 +180,7 @@ private:
     void watch_reading();
     reader::pulse pulse()
     {
-        return {heartbeat_, [this] { return shared_from_this(); }};
+        return {keepalive_.timer(), [this] { return shared_from_this(); }};
     }
     void wait(transport::direction which);
     void lost(loss why);
@@ -216,9 +221,8 @@ private:
     std::unique_ptr<transport::stream> stream_;
     std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
     std::shared_ptr<opening> opening_;                    ///< while it lasts
-    heartbeat_timer heartbeat_; ///< if this side or the peer wants heartbeats
-    std::unique_ptr<engine::sending_progress> progress_; ///< while a PING is unanswered
-    int descriptor_ = -1;                                ///< of the stream
+    keepalive keepalive_;
+    int descriptor_ = -1; ///< of the stream
     phase phase_ = phase::none;
     pending_wait input_wait_;
     pending_wait room_wait_;
