@@ -14,6 +14,13 @@
 #include <zmq.h>
 
 namespace zlink::core {
+namespace {
+
+using action = connection_life::action;
+using event = connection_life::event;
+using phase = connection_life::phase;
+
+} // namespace
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
@@ -27,6 +34,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 
       transport_(transport),
       was_accepted_(was_accepted),
+      life_(!was_accepted),
       keepalive_(io_, options_->heartbeat, *this),
       delivery_(io_)
 {
@@ -60,7 +68,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
 
 session::~session()
 {
-    if (finished_)
+    if (life_.has_ended())
         return;
     if (pipe_link_)
         pipe_link_->set_owner(nullptr);
@@ -162,9 +170,9 @@ void session::attempt(Body body) noexcept
 void session::recover() noexcept
 {
     try {
-        if (is_reaching() || (dialer_ && stream_ && phase_ == phase::none))
+        if (life_.at() == phase::reaching)
             return unreached(ENOMEM);
-        if (phase_ == phase::opening && !closing_)
+        if (life_.at() == phase::opening && life_.is_wanted())
             report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ENOMEM);
         lost(loss::connection);
     } catch (const std::bad_alloc&) {
@@ -196,26 +204,33 @@ void session::do_what_is_asked(request what)
             finish();
         return;
     case request::close_after_output:
-        return close_after_output();
+        // If the socket closes the pipe before all is done, its linger time counts.
+        return end_by(event::end_output, what, -1);
     case request::close:
-        return begin_close(request::close, linger_ms_.load(std::memory_order_relaxed));
+        return end_by(event::close, what, linger_ms_.load(std::memory_order_relaxed));
     }
 }
 
 void session::begin()
 {
-    if (finished_)
-        return;
-    if (!dialer_)
+    switch (life_.resume(event::begin)) {
+    case action::dial:
+        return dialer_->start(shared_from_this());
+    case action::open:
         return begin_opening();
-    dialer_->start(shared_from_this());
+    default:
+        return;
+    }
 }
 
 void session::connected(std::unique_ptr<transport::stream> stream) noexcept
 {
     attempt([&] {
-        if (!stream)
+        const action next = life_.resume(stream ? event::connected : event::gave_up);
+        if (next == action::give_up)
             return give_up();
+        if (next != action::open)
+            return;
         stream_ = std::move(stream);
         descriptor_ = -1;
         descriptor_ = facts().descriptor;
@@ -306,12 +321,11 @@ void session::begin_opening()
 {
     input_wait_.forget();
     room_wait_.forget();
-    phase_ = phase::opening;
     if (!opening_) {
         reached();
         return begin_traffic({.kind = opening::end_kind::succeeded});
     }
-    opening_->start(closing_ ? 0 : options_->handshake_interval_ms,
+    opening_->start(life_.is_wanted() ? options_->handshake_interval_ms : 0,
                     {[self = shared_from_this()](const opening::ending& how) {
                          self->attempt([&] { self->end_opening(how); });
                      },
@@ -322,6 +336,7 @@ void session::begin_opening()
 // The connection leads to the peer.
 void session::reached()
 {
+    life_.resume(event::reached);
     descriptor_ = facts().descriptor;
     report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, descriptor_);
 }
@@ -332,11 +347,11 @@ void session::end_opening(const opening::ending& how)
     case opening::end_kind::unreached:
         return unreached(how.error);
     case opening::end_kind::broken:
-        if (!closing_)
+        if (life_.is_wanted())
             report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, how.error);
         return lost(loss::connection);
     case opening::end_kind::refused:
-        if (!closing_)
+        if (life_.is_wanted())
             report_failure(engine::event_of(how.refusal, how.reason));
         return lost(engine::is_temporary(how.refusal) ? loss::connection : loss::protocol);
     case opening::end_kind::passed_on:
@@ -353,7 +368,7 @@ void session::end_opening(const opening::ending& how)
 // From now on it is a connection of another socket.
 void session::pass_on()
 {
-    if (!closing_)
+    if (life_.is_wanted())
         report(ZMQ_EVENT_DISCONNECTED, descriptor_);
     try {
         opening_->pass_on();
@@ -365,8 +380,8 @@ void session::pass_on()
 // Returns the descriptor that was closed.
 int session::drop_unreached()
 {
+    life_.resume(event::retry);
     stop_opening();
-    phase_ = phase::none;
     stream_->close();
     stream_.reset();
     facts_.reset();
@@ -386,14 +401,6 @@ void session::stop_opening() noexcept
         std::exchange(opening_, nullptr)->stop();
 }
 
-// Nobody wants it to lead to the peer any more.
-void session::close_unreached()
-{
-    if (!is_reaching())
-        return;
-    report(ZMQ_EVENT_CLOSED, drop_unreached());
-}
-
 // The connection is there, and the peer is known as far as it will be. What needs memory comes
 // first: a pipe of which the socket was not told when there is none waits for the next connection.
 void session::begin_traffic(const opening::ending& how)
@@ -411,7 +418,7 @@ void session::begin_traffic(const opening::ending& how)
     bool is_there = true;
     attach_writer(how, wire, known.packet_bytes, [&] {
         socket_end_->set_peer(std::move(peer));
-        phase_ = phase::traffic;
+        life_.resume(event::opened);
         is_there = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
                                               : pipe_end::identified);
         announced_ = true;
@@ -430,14 +437,18 @@ void session::begin_traffic(const opening::ending& how)
         in_.incoming().tell({}); // not before it can know whom it comes from
     keepalive_.begin(carries_commands(how));
     drain();
-    if (!stream_)
-        return;
-    if (closing_) { // what comes means nothing any more, see read()
+    if (life_.has_traffic())
+        begin_reading(how);
+}
+
+void session::begin_reading(const opening::ending& how)
+{
+    if (!life_.is_wanted()) { // what comes means nothing any more, see read()
         keepalive_.input_means_nothing();
         return read();
     }
     // A subscriber of this age chooses by itself.
-    if (remote.unversioned && options_->traits->keeps == engine::kept_commands::subscriptions)
+    if (how.remote.unversioned && options_->traits->keeps == engine::kept_commands::subscriptions)
         in_.incoming().subscribe_to_all();
     if (feed(how.rest) && has_traffic()) // more may be there already, but rarely is
         wait(transport::direction::read);
@@ -489,7 +500,7 @@ void session::on_ended(pipe_ending how, int linger_ms) noexcept
 void session::grant_lease()
 {
     pipe_link_->lease().begin_answer();
-    if (!has_traffic() || closing_ || !input_wait_.pending ||
+    if (!has_traffic() || !life_.is_wanted() || !input_wait_.pending ||
         !in_.grant_lease(*stream_, keepalive_.timer()))
         return;
     input_wait_.forget();
@@ -538,8 +549,8 @@ void session::handle(writer::outcome outcome)
     case status::failed:
         // What has come is read, but not from here: this may be in the middle of reading.
         detach_writer();
-        phase_ = phase::cut_off;
-        ask(request::read_rest);
+        if (life_.resume(event::output_failed) == action::read_rest)
+            ask(request::read_rest);
         break;
     case status::idle:
     case status::written:
@@ -554,7 +565,7 @@ void session::read()
 {
     if (!has_traffic() || input_wait_.pending)
         return;
-    if (!closing_)
+    if (life_.is_wanted())
         return follow(in_.read(*stream_, pulse()));
     // What comes while the rest is delivered means nothing any more, but that something comes shows
     // that the peer lives.
@@ -583,9 +594,9 @@ void session::follow(reader::status read)
 // The next connection need not wait until the application has received it.
 void session::read_rest()
 {
-    if (phase_ != phase::cut_off)
+    if (life_.at() != phase::cut_off)
         return;
-    if (closing_)
+    if (!life_.is_wanted())
         return lost(loss::connection);
     lost_by(in_.read_all(*stream_));
 }
@@ -595,7 +606,7 @@ void session::read_rest()
 void session::read_last()
 {
     attempt([this] {
-        if (phase_ == phase::traffic && !closing_)
+        if (life_.at() == phase::traffic && life_.is_wanted())
             if (const auto read = in_.read_all(*stream_); read != reader::status::dry)
                 lost_by(read);
     });
@@ -605,7 +616,7 @@ void session::read_last()
 // What somebody on the way has damaged says nothing about the peer: it may be tried again.
 void session::lost_by(reader::status read)
 {
-    if (read == reader::status::damaged && !closing_)
+    if (read == reader::status::damaged && life_.is_wanted())
         report_failure(engine::event_of(in_.fault()));
     if (in_.farewell() && has_traffic())
         pipe_link_->out().say_farewell(*in_.farewell());
@@ -652,63 +663,73 @@ void session::end_connection() noexcept
 
 void session::lost(loss why)
 {
-    if (!stream_)
+    if (!life_.has_connection())
         return;
     in_.stop_sharing();
     detach_writer(); // before the descriptor goes: the socket's thread may be writing
     in_.incoming().reset();
-    const bool had_traffic = has_traffic();
-    phase_ = phase::none;
-    const bool ends = !dialer_ || ended_here_ || (closing_ && !announced_);
-    // An endpoint will never do after a protocol error.
-    const bool again = !ends && why == loss::connection && may_reconnect_ &&
-                       dialer_->retries_after_loss(opening_ != nullptr);
-    // The pipe lives with the connection; the next one gets a new pipe.
-    const bool leaves_pipe = again && options_->immediate && announced_;
-    // Without another connection, what waits for one has nowhere to go.
-    const bool ends_pipe = !again || leaves_pipe;
+    const auto after =
+        life_.lose({.breaks_protocol = why == loss::protocol,
+                    .may_retry = dialer_ && dialer_->retries_after_loss(opening_ != nullptr),
+                    .has_pipe = announced_,
+                    .new_pipe_each = options_->immediate});
+    tell_of_loss(after, why);
+    drop_connection();
+    if (!after.retries())
+        return finish();
+    if (after.ends_pipe())
+        leave_pipe();
+    life_.resume(event::retry);
+    dialer_->retry();
+    finish_if_drained();
+}
+
+// The socket is told before the application, by a notice or the monitor: who hears of the loss may
+// send, and that must not go the same way.
+void session::tell_of_loss(const connection_life::after_loss& after, loss why)
+{
     if (socket_end_)
         socket_end_->takes_subscriptions = false;
-    // The socket is told before the application, by a notice or the monitor: who hears of the loss
-    // may send, and that must not go the same way.
-    if (had_traffic && !closing_) {
-        if (ends_pipe && in_.incoming().tells_of_loss())
+    if (after.tells_application) {
+        if (after.ends_pipe() && in_.incoming().tells_of_loss())
             tell_socket(pipe_end::leaving);
-        in_.incoming().tell_of_loss(again);
+        in_.incoming().tell_of_loss(after.retries());
     }
-    if (ends_pipe)
+    if (after.ends_pipe())
         tell_socket(pipe_end::closed);
-    if (!again)
-        leave_endpoint(why == loss::connection);
-    if (!closing_)
+    if (after.gives_up)
+        leave_endpoint(why == loss::connection ? endpoint_state::lost : endpoint_state::unusable);
+    if (after.tells_monitor)
         report(ZMQ_EVENT_DISCONNECTED, descriptor_);
+}
+
+void session::drop_connection() noexcept
+{
     facts_.reset();
     stop_opening();
     transport::close_after_peer(io_, std::move(stream_));
     keepalive_.stop();
     input_wait_.forget();
     room_wait_.forget();
-    if (!again || (leaves_pipe && closing_))
-        return finish();
-    if (leaves_pipe)
-        leave_pipe();
-    dialer_->retry();
-    finish_if_drained();
 }
 
 // The socket has closed the pipe, as it does not want the peer now. The next connection, if this
 // side makes it, has a new one: what is left in this is of no use.
 void session::refuse()
 {
-    if (finished_ || !socket_end_ || !socket_end_->refused.load(std::memory_order_relaxed))
+    if (!socket_end_ || !socket_end_->refused.load(std::memory_order_relaxed))
         return; // there is another pipe by now, or none
-    if (closing_)
+    switch (life_.resume(event::refuse)) {
+    case action::finish:
         return finish();
-    if (has_traffic()) {
+    case action::refuse_peer:
         report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EADDRINUSE);
         lost(loss::connection);
+        break;
+    default:
+        break;
     }
-    if (!finished_ && socket_end_)
+    if (socket_end_)
         leave_pipe();
 }
 
@@ -735,18 +756,16 @@ void session::end_link() noexcept
 void session::give_up()
 {
     tell_socket(pipe_end::closed);
-    leave_endpoint(false);
+    if (life_.is_wanted()) // else the socket knows: it has ended this
+        leave_endpoint(endpoint_state::unusable);
     finish();
 }
 
 // Whether zmq_disconnect still finds the endpoint is as with libzmq. The socket has been told of
 // the end of the pipe before: who sees this has that mail.
-void session::leave_endpoint(bool was_lost) noexcept
+void session::leave_endpoint(endpoint_state how) noexcept
 {
-    if (was_accepted_ || closing_) // the socket knows what it ends itself
-        return;
-    lost_ = was_lost;
-    gave_up_.store(true, std::memory_order_release);
+    endpoint_state_.store(how, std::memory_order_release);
     link_->endpoints_given_up.fetch_add(1, std::memory_order_release);
 }
 
@@ -758,32 +777,31 @@ void session::stop_if_disconnected() noexcept
 
 void session::stop_reconnecting()
 {
-    may_reconnect_ = false;
-    if (finished_ || (stream_ && !is_reaching()))
+    if (life_.resume(event::stop_reconnecting) != action::give_up)
         return;
-    close_unreached();
+    if (life_.at() == phase::reaching)
+        report(ZMQ_EVENT_CLOSED, drop_unreached());
     dialer_->stop();
     give_up();
 }
 
 void session::close(int linger_ms) noexcept
 {
-    let_go_ = true;
     linger_ms_.store(linger_ms, std::memory_order_relaxed);
     ask(request::close);
 }
 
-void session::begin_close(request why, int linger_ms)
+void session::end_by(connection_life::event why, request again, int linger_ms)
 {
-    if (finished_ || (closing_ && !ended_here_))
+    const auto before = life_.wanted();
+    if (life_.resume(why) != action::deliver)
         return;
-    closing_ = true;
     try {
         deliver_and_finish(linger_ms);
     } catch (const std::bad_alloc&) {
         // What is to be delivered is not given up: this is tried again.
-        closing_ = false;
-        thread_.ask_later(*this, static_cast<unsigned>(why), shared_from_this());
+        life_.restore(before);
+        thread_.ask_later(*this, static_cast<unsigned>(again), shared_from_this());
     }
 }
 
@@ -794,7 +812,7 @@ void session::deliver_and_finish(int linger_ms)
     if (!announced_ || linger_ms == 0 || !options_->traits->lingers)
         return finish();
     finish_if_drained();
-    if (finished_)
+    if (life_.has_ended())
         return;
     if (linger_ms > 0) {
         if (opening_)
@@ -810,22 +828,12 @@ void session::deliver_and_finish(int linger_ms)
     read();
 }
 
-// The socket keeps the pipe until it is told that all is done; if it closes before that, its linger
-// time counts.
-void session::close_after_output()
-{
-    if (closing_)
-        return;
-    ended_here_ = true;
-    begin_close(request::close_after_output, -1);
-}
-
 void session::finish_if_drained()
 {
-    if (!closing_ || finished_ || delivery_.running() ||
+    if (life_.has_ended() || life_.is_wanted() || delivery_.running() ||
         (pipe_link_ && !pipe_link_->out().drained()))
         return;
-    if (!has_traffic())
+    if (life_.resume(event::drained) == action::finish)
         return finish();
     const auto self = shared_from_this();
     try {
@@ -840,10 +848,11 @@ void session::finish_if_drained()
 
 void session::finish()
 {
-    if (finished_)
+    const phase before = life_.at();
+    const bool had_traffic = has_traffic();
+    if (life_.resume(event::end) != action::finish)
         return;
-    finished_ = true;
-    if (has_traffic())
+    if (had_traffic)
         pipe_link_->out().say_farewell(engine::farewell::done);
     end_link();
     --thread_.load();
@@ -854,20 +863,20 @@ void session::finish()
     delivery_.stop();
     if (pipe_link_)
         pipe_link_->out().detach();
-    close_unreached();
+    if (before == phase::reaching)
+        report(ZMQ_EVENT_CLOSED, drop_unreached());
     stop_opening();
-    if (stream_ && has_traffic())
+    if (had_traffic)
         transport::close_after_peer(io_, std::move(stream_));
     else if (stream_)
         stream_->close();
     stream_.reset();
     input_wait_.forget();
     room_wait_.forget();
-    phase_ = phase::none;
     in_.incoming().reset();
     if (pipe_link_)
         pipe_link_->out().discard(); // the application has its memory back now, not some time later
-    if (ended_here_)
+    if (life_.ends_with_output())
         tell_socket(pipe_end::closed);
     socket_end_.reset();
     in_.incoming().leave();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "core/connection/connection_life.hpp"
 #include "core/connection/delivery_wait.hpp"
 #include "core/connection/dialer.hpp"
 #include "core/connection/keepalive.hpp"
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -60,12 +62,21 @@ public:
     void close(int linger_ms) noexcept;
     /// Any thread: has it ended by itself, as there will be no other connection? Counted by
     /// socket_link::endpoints_given_up.
-    bool gave_up() const noexcept { return gave_up_.load(std::memory_order_acquire); }
+    bool gave_up() const noexcept
+    {
+        return endpoint_state_.load(std::memory_order_acquire) != endpoint_state::in_use;
+    }
     /// Valid after gave_up(): true if a connection that was made has been lost, false if there
     /// never was a usable one.
-    bool was_lost() const noexcept { return lost_; }
+    bool was_lost() const noexcept
+    {
+        return endpoint_state_.load(std::memory_order_acquire) == endpoint_state::lost;
+    }
     /// The socket's thread: may it still connect, or be connected, for the socket?
-    bool serves_socket() const noexcept { return !let_go_ && !gave_up(); }
+    bool serves_socket() const noexcept
+    {
+        return linger_ms_.load(std::memory_order_relaxed) == not_closed && !gave_up();
+    }
 
     /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
     void stop_if_disconnected() noexcept;
@@ -91,17 +102,14 @@ private:
             std::shared_ptr<const socket_options> options, shared_text endpoint,
             const transport_row& transport, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
-    /// How far the connection is.
-    enum class phase : std::uint8_t {
-        none,    ///< there is no connection
-        opening, ///< upgrades and handshake
-        traffic,
-        cut_off, ///< traffic, but writing has failed: read_rest() is to come
+    /// Whether it may still connect, and if not by its own end, how that came.
+    enum class endpoint_state : std::uint8_t {
+        in_use,
+        unusable, ///< there never was a usable connection
+        lost,
     };
-    bool has_traffic() const noexcept
-    {
-        return phase_ == phase::traffic || phase_ == phase::cut_off;
-    }
+    static constexpr int not_closed = std::numeric_limits<int>::min(); ///< no linger time
+    bool has_traffic() const noexcept { return life_.has_traffic(); }
     /// What is asked of the I/O thread, by it or another; done in this order.
     enum class request : unsigned {
         recover,
@@ -147,24 +155,22 @@ private:
     void reached();
     void end_opening(const opening::ending& how);
     void unreached(int error);
-    void close_unreached();
     int drop_unreached();
     void stop_opening() noexcept;
-    /// Is there no connection to the peer yet, but one that may lead there?
-    bool is_reaching() const noexcept { return opening_ && opening_->is_reaching(); }
     void begin_traffic(const opening::ending& how);
+    void begin_reading(const opening::ending& how);
     bool feed(std::span<const std::byte> bytes);
     void attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
                        const std::function<void()>& announce);
 
     // kept_connection
     void send_command(const engine::traffic_command& command) override;
-    bool control_waits() override { return out_->control_waits(); }
+    bool control_waits() override { return pipe_link_->out().control_waits(); }
     std::size_t bytes_on_wire(const engine::traffic_command& command) override
     {
-        return out_->bytes_on_wire(command);
+        return pipe_link_->out().bytes_on_wire(command);
     }
-    engine::sending_progress::state progress() override { return out_->progress(); }
+    engine::sending_progress::state progress() override { return pipe_link_->out().progress(); }
     void end_connection() noexcept override;
     std::shared_ptr<void> timer_owner() override { return shared_from_this(); }
 
@@ -184,6 +190,8 @@ private:
     }
     void wait(transport::direction which);
     void lost(loss why);
+    void tell_of_loss(const connection_life::after_loss& after, loss why);
+    void drop_connection() noexcept;
     void refuse();
     void leave_pipe() noexcept;
     void end_link() noexcept;
@@ -191,11 +199,10 @@ private:
     void report_failure(const engine::failure_event& what);
     const transport::stream_info& facts();
     void give_up();
-    void leave_endpoint(bool was_lost) noexcept;
+    void leave_endpoint(endpoint_state how) noexcept;
     void stop_reconnecting();
-    void begin_close(request why, int linger_ms);
+    void end_by(connection_life::event why, request again, int linger_ms);
     void deliver_and_finish(int linger_ms);
-    void close_after_output();
     void finish_if_drained();
     void finish();
     void ask(request what) noexcept;
@@ -218,28 +225,20 @@ private:
     std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
     const transport_row& transport_;
     const bool was_accepted_;
+    connection_life life_;
     std::unique_ptr<transport::stream> stream_;
     std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
     std::shared_ptr<opening> opening_;                    ///< while it lasts
     keepalive keepalive_;
     int descriptor_ = -1; ///< of the stream
-    phase phase_ = phase::none;
     pending_wait input_wait_;
     pending_wait room_wait_;
 
     // the end
     std::unique_ptr<boost::asio::steady_timer> linger_timer_;
     delivery_wait delivery_;
-    std::atomic<int> linger_ms_{-1}; ///< what close() was told
-    bool may_reconnect_ = true;      ///< while it has not been told otherwise
-    bool closing_ = false;
-    bool ended_here_ = false; ///< closing, but the socket still has the pipe
-    bool finished_ = false;
-    bool lost_ = false; ///< before gave_up_
-    std::atomic<bool> gave_up_{false};
-
-    // the socket's thread only
-    bool let_go_ = false; ///< close() was called
+    std::atomic<int> linger_ms_{not_closed}; ///< what close() was told
+    std::atomic<endpoint_state> endpoint_state_{endpoint_state::in_use};
 };
 
 } // namespace zlink::core
