@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/message.hpp"
 
+#include "base/tuning.hpp"
+
 #include "api/objects.hpp"
 #include "core/pipe/pipe.hpp"
 
@@ -35,7 +37,7 @@ bool message::init_copy(const void* data, std::size_t bytes) noexcept
 
 bool message::init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* hint) noexcept
 {
-    const bool needs_owner = free || bytes >= core::pipe_end::small_user_body_bytes;
+    const bool needs_owner = free || bytes >= tuning::body::min_shared_user_bytes;
     base::buffer* const owner =
         needs_owner ? base::wrap_user_memory(data, bytes, free, hint) : nullptr;
     if (!owner) {

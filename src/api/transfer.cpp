@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/message.hpp"
 #include "api/objects.hpp"
+#include "base/tuning.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -181,7 +182,7 @@ int zmq_send(void* socket, const void* buf, size_t len, int flags)
 
 int zmq_send_const(void* socket, const void* buf, size_t len, int flags)
 {
-    if (len < core::pipe_end::small_body_bytes)
+    if (len < zlink::tuning::body::min_shared_bytes)
         return send_bytes(socket, buf, len, flags); // a copy is cheaper
     zmq_msg_t memory;
     message& content = message::of(&memory);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/system/keyed_hash.hpp"
+#include "base/tuning.hpp"
 #include "engine/commands/traffic_commands.hpp"
 #include "sockets/patterns.hpp"
 #include "sockets/policy/reading_share.hpp"
@@ -62,7 +63,7 @@ public:
         if (const int error = choose(group))
             return error;
         const core::frame parts[] = {core::frame_of(group, true), part};
-        const auto message = chosen_.size() >= core::fan_out_log::fewest_peers
+        const auto message = chosen_.size() >= tuning::fan_out::min_peers
                                  ? log_.add(parts)
                                  : core::fan_out_log::entry{};
         host_.begin_message_to_many(chosen_.size());

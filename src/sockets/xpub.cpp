@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/xpub.hpp"
 
+#include "base/tuning.hpp"
+
 #include "engine/commands/traffic_commands.hpp"
 #include "sockets/patterns.hpp"
 
@@ -230,7 +232,7 @@ int xpub::choose_subscribers(const core::frame& part)
 // A small message is written once; false if that does not pay or cannot be.
 bool xpub::write_by_log(const core::frame& part)
 {
-    if (chosen_.size() < core::fan_out_log::fewest_peers)
+    if (chosen_.size() < tuning::fan_out::min_peers)
         return false;
     const auto message = log_.add({&part, 1});
     if (!message.chunk)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sending thread that writes what it commits in batches.
 #include "base/sync/asymmetric_fence.hpp"
+#include "base/tuning.hpp"
 #include "core/connection/traffic_for_tests.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
@@ -120,10 +121,10 @@ TEST_F(Batching, does_not_cut_a_message_of_several_parts)
 TEST_F(Batching, goes_with_a_large_message_in_one_write)
 {
     begin_ownership();
-    send(outlet::unbatched_bytes - 1);
+    send(tuning::batching::min_unbatched_bytes - 1);
     EXPECT_EQ(sizes(), stream_.writes);
-    send(outlet::unbatched_bytes);
-    EXPECT_EQ(sizes{begun_bytes_ + 2 * (outlet::unbatched_bytes + header_bytes) - 1},
+    send(tuning::batching::min_unbatched_bytes);
+    EXPECT_EQ(sizes{begun_bytes_ + 2 * (tuning::batching::min_unbatched_bytes + header_bytes) - 1},
               stream_.writes);
 }
 
@@ -237,7 +238,7 @@ TEST_F(PacketBatching, leaves_what_is_left_to_the_io_thread_if_nothing_follows)
 
 TEST_F(PacketBatching, does_not_leave_much)
 {
-    constexpr std::size_t most = writer::most_rest_bytes;
+    constexpr std::size_t most = tuning::batching::max_held_tail_bytes;
     send(2 * packet_bytes - header_bytes + most);
     expect_writes({2 * packet_bytes});
     send(packet_bytes - header_bytes + 1); // more than that with what is left

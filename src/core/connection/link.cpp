@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/link.hpp"
 
+#include "base/tuning.hpp"
+
 namespace zlink::core {
 
 // --- outlet: the sending thread ----------------------------------------------------------------
@@ -40,8 +42,8 @@ plan link::join_burst(burst& thread) noexcept
 {
     thread.add(shared_from_this(), thread_.context(), burst::clock::now());
     return {.who = writer_is::batcher,
-            .flush_at_bytes =
-                thread.has_several() ? plan::check_age_bytes : plan::full_batch_bytes};
+            .flush_at_bytes = thread.has_several() ? tuning::batching::clock_check_bytes
+                                                   : tuning::batching::flush_bytes};
 }
 
 plan link::flush(flush_reason why) noexcept
@@ -52,7 +54,7 @@ plan link::flush(flush_reason why) noexcept
     case flush_reason::maybe_due:
         if (burst* const thread = burst::of_this_thread())
             thread->look(burst::clock::now());
-        return {.who = writer_is::batcher, .flush_at_bytes = plan::check_age_bytes};
+        return {.who = writer_is::batcher, .flush_at_bytes = tuning::batching::clock_check_bytes};
     case flush_reason::large_message:
         return write_backlog();
     case flush_reason::about_to_wait:
@@ -70,7 +72,7 @@ plan link::write_full_batch() noexcept
         return result;
     thread->wrote_batch(now);
     if (thread->has_several())
-        result.flush_at_bytes = plan::check_age_bytes;
+        result.flush_at_bytes = tuning::batching::clock_check_bytes;
     return result;
 }
 
@@ -112,7 +114,7 @@ outlet::direct_write link::write_direct(const iovec (&message)[2],
 {
     burst* const thread = burst::of_this_thread();
     const bool in_stream = thread && write_policy_.wants_batches(*thread, burst::clock::now());
-    if (in_stream && message[1].iov_len < unbatched_bytes)
+    if (in_stream && message[1].iov_len < tuning::batching::min_unbatched_bytes)
         return {};
     const auto passed = out_.write_through(message, for_rest, stalls(), in_stream);
     if (thread)

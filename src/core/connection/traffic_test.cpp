@@ -2,6 +2,7 @@
 // Messages through pipe, writer, an imagined connection that moves bytes in random portions,
 // inbound, and out of the pipe of the other side.
 #include "base/sync/asymmetric_fence.hpp"
+#include "base/tuning.hpp"
 #include "core/connection/traffic_for_tests.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
@@ -297,7 +298,7 @@ protected:
                 log_.add({&others, 1}); // after one to others only
             const frame part = frame_of(parts.front(), false);
             const fan_out_log::entry logged = log_.add({&part, 1});
-            ASSERT_EQ(part.size < fan_out_log::largest_part_bytes, logged.chunk != nullptr);
+            ASSERT_EQ(part.size < tuning::fan_out::max_logged_part_bytes, logged.chunk != nullptr);
             if (logged.chunk) {
                 ASSERT_TRUE(sender_.write_logged(logged));
                 return;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/writer.hpp"
 #include "base/system/no_cancellation.hpp"
+#include "base/tuning.hpp"
 
 #include <algorithm>
 #include <new>
@@ -10,13 +11,6 @@ namespace zlink::core {
 namespace {
 
 using engine::outgoing;
-
-// Fairness limit: batches in one call.
-constexpr int batches_per_call = 16;
-// A sending thread that commits fewer messages than this between two looks of the I/O thread had
-// better write each of them.
-constexpr std::uint64_t fewest_messages_as_owner = 8;
-constexpr std::uint64_t small_message_bytes = 2 * 1024; // a larger one counts for several
 
 // What is left of a piece once so many bytes have been taken from it.
 iovec after(const iovec& piece, std::size_t bytes) noexcept
@@ -111,7 +105,7 @@ writer::outcome writer::drain_directly(stalls how)
     std::lock_guard lock(mutex_);
     outcome result;
     if (!blocked_)
-        result = drain_pressing(owns_writing_ ? batches_per_call : 1, how);
+        result = drain_pressing(owns_writing_ ? tuning::batching::batches_per_call : 1, how);
     if (result.state != status::written) {
         owns_writing_ = false;
         from_.queue.take_recall();
@@ -128,7 +122,7 @@ writer::outcome writer::relieve(stalls how)
     if (owns_writing_ || !to_ || from_.queue.consumer_asleep())
         return result;
     const bool pressed = press_on(how, [&] {
-        const outcome more = drain_locked(batches_per_call);
+        const outcome more = drain_locked(tuning::batching::batches_per_call);
         result.state = more.state;
         result.wake_producer |= more.wake_producer;
         return more.state != status::blocked;
@@ -145,7 +139,7 @@ writer::outcome writer::drain_and_end_ownership(stalls how)
     from_.queue.take_recall();
     if (!was_owner || blocked_)
         return {}; // whoever has ended the ownership sees to the rest
-    return drain_pressing(batches_per_call, how);
+    return drain_pressing(tuning::batching::batches_per_call, how);
 }
 
 // The sending thread: a peer that reads makes room sooner than the I/O thread would be awake.
@@ -264,7 +258,7 @@ void writer::end_ownership_locked()
 // the sending thread is over; nobody would look after it while the connection is blocked.
 writer::outcome writer::drain_from_io_thread()
 {
-    const outcome result = drain_locked(batches_per_call);
+    const outcome result = drain_locked(tuning::batching::batches_per_call);
     if (result.state != status::written)
         end_ownership_locked();
     return result;
@@ -277,7 +271,7 @@ writer::outcome writer::write_for_owner()
         return {status::written, false}; // the sending thread is at it
     if (blocked_ || !owns_writing_)
         return {status::idle, false};
-    return write_committed_locked(new_load() >= fewest_messages_as_owner);
+    return write_committed_locked(new_load() >= tuning::batching::min_messages_per_round);
 }
 
 void writer::write_committed(const std::function<void(outcome)>& then)
@@ -311,7 +305,8 @@ std::uint64_t writer::new_messages() noexcept
 
 std::uint64_t writer::new_load() noexcept
 {
-    const std::uint64_t load = from_.credit.sent() + bytes_written_ / small_message_bytes;
+    const std::uint64_t load =
+        from_.credit.sent() + bytes_written_ / tuning::batching::counted_message_bytes;
     return load - std::exchange(load_before_, load);
 }
 
@@ -328,7 +323,7 @@ void writer::write_last(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
     if (to_ && !blocked_)
-        then(drain_locked(batches_per_call));
+        then(drain_locked(tuning::batching::batches_per_call));
 }
 
 void writer::while_attached(const std::function<void()>& then)
@@ -361,7 +356,7 @@ std::size_t writer::rest_for_next(std::size_t before, const iovec (&message)[2])
     if (packet_bytes_ == 0 || total <= packet_bytes_)
         return 0;
     const std::size_t rest = total % packet_bytes_;
-    return rest <= std::min(most_rest_bytes, message[1].iov_len) ? rest : 0;
+    return rest <= std::min(tuning::batching::max_held_tail_bytes, message[1].iov_len) ? rest : 0;
 }
 
 writer::passed writer::write_through(const iovec (&message)[2], base::certain_memory& for_rest,

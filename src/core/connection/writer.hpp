@@ -130,8 +130,6 @@ public:
     };
     passed write_through(const iovec (&message)[2], base::certain_memory& for_rest,
                          stalls how = stalls::wait, bool in_stream = false);
-    /// What is left to the next message is not more than this.
-    static constexpr std::size_t most_rest_bytes = 8 * 1024;
     /// Any thread. How many messages have been committed so far, about now.
     std::uint64_t committed_messages() const noexcept { return from_.credit.sent(); }
     /// I/O thread. How far the peer has got with what was written.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pace/burst.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/thread_own.hpp"
 #include "base/sync/asymmetric_fence.hpp"
 #include "base/system/no_cancellation.hpp"
@@ -74,24 +76,21 @@ public:
     }
 
 private:
-    static constexpr std::chrono::nanoseconds shortest_interval = bound;
-    static constexpr std::chrono::nanoseconds longest_interval{200'000};
-    static constexpr unsigned idle_looks_until_end = 25;
-
     // True while it is needed.
     bool look() noexcept
     {
-        interval_ = std::min(interval_ * 2, longest_interval);
+        interval_ = std::min(interval_ * 2, tuning::batching::max_guard_interval);
         const std::shared_ptr<burst> looked_at = whose_; // until the lock is let go
         const std::unique_lock lock(looked_at->mutex_, std::try_to_lock);
         if (!lock)
             return true; // the thread is at it
         const auto& entries = whose_->entries_;
         // A stream to one connection is a little faster if the I/O thread writes some of it.
-        if (entries.size() == 1 || clock::now() - whose_->looked_at() >= bound)
+        if (entries.size() == 1 ||
+            clock::now() - whose_->looked_at() >= tuning::batching::max_delay)
             whose_->erase_if([](auto& each) { return !each.request_write_for_owner(); });
         idle_looks_ = entries.empty() ? idle_looks_ + 1 : 0;
-        if (idle_looks_ < idle_looks_until_end)
+        if (idle_looks_ < tuning::batching::idle_guard_rounds)
             return true;
         whose_->guarded_ = false; // with the lock: who adds a connection sees to another guard
         whose_.reset();
@@ -100,7 +99,7 @@ private:
 
     std::shared_ptr<burst> whose_;
     boost::asio::steady_timer timer_;
-    std::chrono::nanoseconds interval_ = shortest_interval;
+    std::chrono::nanoseconds interval_ = tuning::batching::max_delay;
     unsigned idle_looks_ = 0;
 };
 
@@ -167,7 +166,7 @@ void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_
     }
     if (needs_guard)
         arm(io);
-    if (batches_.load(std::memory_order_relaxed) > most_connections) {
+    if (batches_.load(std::memory_order_relaxed) > tuning::batching::max_connections_per_thread) {
         const std::lock_guard lock(mutex_);
         is_wide_ = true;
         hand_over();
@@ -192,7 +191,7 @@ void burst::arm(boost::asio::io_context& io) noexcept
 
 void burst::look(time_point now) noexcept
 {
-    if (now - looked_at() >= bound)
+    if (now - looked_at() >= tuning::batching::max_delay)
         write_all();
 }
 
@@ -229,10 +228,11 @@ void burst::note_length(std::uint64_t batched) noexcept
 {
     if (std::exchange(is_silent_, true))
         return;
-    const bool was_long = is_wide_ || quick_wakes_of_burst_ + 1 >= messages_of_long_burst ||
-                          batched >= messages_of_long_burst;
+    const bool was_long = is_wide_ ||
+                          quick_wakes_of_burst_ + 1 >= tuning::batching::messages_of_long_burst ||
+                          batched >= tuning::batching::messages_of_long_burst;
     if (was_long)
-        long_bursts_ = std::min(long_bursts_ + 1, most_long_bursts_counted);
+        long_bursts_ = std::min(long_bursts_ + 1, tuning::batching::max_long_bursts_counted);
     else if (long_bursts_ != 0)
         --long_bursts_;
     quick_wakes_of_burst_ = 0;

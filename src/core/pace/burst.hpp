@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
 #include "core/pace/burst_time.hpp"
 
 #include <atomic>
@@ -38,8 +39,8 @@ public:
 /// What one thread sends in quick succession, through whatever sockets and to whatever connections:
 /// decides whether its messages follow each other closely enough for batches, and remembers the
 /// connections whose batches it has still to write. It writes them before it waits, when it has
-/// found nothing to receive, and when the oldest may be older than `bound`; if it stays away, a
-/// guard in an I/O thread has them written. See docs/decisions 0022.
+/// found nothing to receive, and when the oldest may be older than `tuning::batching::max_delay`;
+/// if it stays away, a guard in an I/O thread has them written. See docs/decisions 0022.
 ///
 /// Thread safety: the thread it belongs to, but for what is said of the guard. Connections may
 /// belong to sockets that other threads use by now.
@@ -47,11 +48,6 @@ class burst final : public std::enable_shared_from_this<burst> {
 public:
     using clock = burst_clock;
     using time_point = clock::time_point;
-
-    static constexpr std::chrono::nanoseconds bound = most_held_back;
-    /// A thread that sends to more connections than this leaves the writing to the I/O threads,
-    /// which find a batch in each connection by the time they come to it.
-    static constexpr std::size_t most_connections = 16;
 
     /// Null if there is no memory for one.
     static burst* of_this_thread() noexcept;
@@ -71,18 +67,23 @@ public:
     /// passes it on, what it sends is going to follow closely.
     void expect_more() noexcept { more_input_ = true; }
     /// Does a message that has to be written at `now` follow others so closely that batches move
-    /// more of them?
+    /// more of them? Writing at once is best for a message now and then; batching begins after a
+    /// few in quick succession, and earlier in a thread that has mostly sent several between its
+    /// last waits. A request and its reply may look like that too, where one processor has run both
+    /// ends; end() corrects it.
     bool follows_quickly(time_point now) noexcept
     {
         is_silent_ = false;
-        quick_wakes_ = now - last_write_ < quick_wake || goes_on(now) ? quick_wakes_ + 1 : 0;
+        quick_wakes_ = now - last_write_ < tuning::batching::quick_succession || goes_on(now)
+                           ? quick_wakes_ + 1
+                           : 0;
         if (quick_wakes_ == 0)
             is_wide_ = false;
         else
             ++quick_wakes_of_burst_;
-        if (long_bursts_ >= long_bursts_until_known)
+        if (long_bursts_ >= tuning::batching::long_bursts_until_known)
             return quick_wakes_ != 0 || more_input_;
-        return quick_wakes_ >= quick_wakes_until_batching;
+        return quick_wakes_ >= tuning::batching::quick_commits_until_batching;
     }
     /// A write has ended, or was left to be done later.
     void wrote(time_point now) noexcept { last_write_ = now; }
@@ -103,7 +104,8 @@ public:
              time_point now) noexcept;
     /// Does it batch for several connections? Then look() is to be called now and then.
     bool has_several() const noexcept { return batches_.load(std::memory_order_relaxed) > 1; }
-    /// Writes all batches if the oldest message in them may be older than `bound`.
+    /// Writes all batches if the oldest message in them may be older than
+    /// `tuning::batching::max_delay`.
     void look(time_point now) noexcept;
     /// A full batch was written.
     void wrote_batch(time_point now) noexcept;
@@ -117,19 +119,6 @@ private:
         std::uint64_t committed_before = 0; ///< messages, before the batch
     };
 
-    // Writing at once is best for a message now and then. When several follow the end of the write
-    // before them faster than this, batching moves more of them. A request and its reply may look
-    // like that too, where one processor has run both ends; end() tells.
-    static constexpr std::chrono::nanoseconds quick_wake{3'000};
-    static constexpr unsigned quick_wakes_until_batching = 3;
-    // A thread that has mostly sent so many messages or more in quick succession between its last
-    // waits batches from the second message on; from the first one if it answers several.
-    static constexpr unsigned messages_of_long_burst = 3;
-    static constexpr unsigned long_bursts_until_known = 2;
-    static constexpr unsigned most_long_bursts_counted = 4;
-    // A thread that has left all to the I/O threads has paused if it woke none for so long.
-    static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
-
     time_point looked_at() const noexcept
     {
         return time_point(clock::duration(looked_at_.load(std::memory_order_relaxed)));
@@ -138,9 +127,9 @@ private:
     // seen of a stream to them.
     bool goes_on(time_point now) const noexcept
     {
-        return is_wide_
-                   ? now - looked_at() < pause_of_stream
-                   : batches_.load(std::memory_order_relaxed) != 0 && now - looked_at() < 2 * bound;
+        return is_wide_ ? now - looked_at() < tuning::batching::pause_of_stream
+                        : batches_.load(std::memory_order_relaxed) != 0 &&
+                              now - looked_at() < 2 * tuning::batching::max_delay;
     }
     template <class Condition>
     void erase_if(Condition condition) noexcept;

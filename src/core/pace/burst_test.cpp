@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pace/burst.hpp"
 
+#include "base/tuning.hpp"
+
 #include "support/scarce_memory.hpp"
 
 #include <atomic>
@@ -92,10 +94,10 @@ TEST_F(Burst, writes_when_the_oldest_message_is_old)
     const auto begin = burst::clock::now();
     const auto one = add(begin);
     const auto other = add(begin + 10us);
-    thread_->look(begin + burst::bound - 1ns);
+    thread_->look(begin + tuning::batching::max_delay - 1ns);
     EXPECT_EQ(0, one->writes);
     other->has_nothing = true;
-    thread_->look(begin + burst::bound);
+    thread_->look(begin + tuning::batching::max_delay);
     EXPECT_EQ(1, one->writes);
     EXPECT_EQ(1, other->writes);
     EXPECT_TRUE(one->owner);
@@ -110,7 +112,8 @@ TEST_F(Burst, goes_on_while_all_it_sends_to_are_batched_for)
         EXPECT_FALSE(thread_->follows_quickly(begin + i * 1us));
     EXPECT_TRUE(thread_->follows_quickly(begin + 2us));
     const auto one = add(begin + 2us);
-    EXPECT_TRUE(thread_->follows_quickly(begin + burst::bound)) << "the owner wakes nobody";
+    EXPECT_TRUE(thread_->follows_quickly(begin + tuning::batching::max_delay))
+        << "the owner wakes nobody";
     EXPECT_FALSE(thread_->follows_quickly(begin + 1s));
 }
 
@@ -203,7 +206,7 @@ TEST_F(Burst, leaves_many_connections_to_the_io_threads)
     for (int i = 0; i < 3; ++i)
         thread_->follows_quickly(begin - 1us);
     std::vector<std::shared_ptr<fake_connection>> connections;
-    for (std::size_t i = 0; i < burst::most_connections; ++i)
+    for (std::size_t i = 0; i < tuning::batching::max_connections_per_thread; ++i)
         connections.push_back(add(begin));
     EXPECT_FALSE(thread_->is_wide());
     EXPECT_EQ(0, connections.front()->handed_over);

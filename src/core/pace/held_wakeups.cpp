@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pace/held_wakeups.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/thread_own.hpp"
 #include "core/pace/burst_time.hpp"
 
@@ -24,9 +26,6 @@ struct own_news {
 using news_of_thread = base::thread_own<own_news>;
 const news_of_thread keep_news_of_thread;
 
-// So many sleeping readers at most are left to wait for each other.
-constexpr std::size_t most_readers = 64;
-
 void tell_all(own_news& own) noexcept
 {
     for (const auto& reader : own.readers)
@@ -36,7 +35,7 @@ void tell_all(own_news& own) noexcept
 
 void tell_overdue(own_news& own, burst_clock::time_point now) noexcept
 {
-    if (!own.readers.empty() && now - own.since >= most_held_back)
+    if (!own.readers.empty() && now - own.since >= tuning::batching::max_delay)
         tell_all(own);
 }
 
@@ -48,7 +47,7 @@ held_wakeups::held_wakeups() noexcept
     if (!own || own->held)
         return;
     try {
-        own->readers.reserve(most_readers);
+        own->readers.reserve(tuning::batching::max_held_readers);
     } catch (const std::bad_alloc&) {
         return;
     }
@@ -74,7 +73,7 @@ void held_wakeups::add(std::shared_ptr<void> reader, tell_function tell) noexcep
 {
     own_news* const own = news_of_thread::find();
     const auto now = burst_clock::now();
-    if (own->readers.size() == most_readers)
+    if (own->readers.size() == tuning::batching::max_held_readers)
         tell_all(*own);
     else
         tell_overdue(*own, now);

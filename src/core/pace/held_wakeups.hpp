@@ -8,7 +8,8 @@ namespace zlink::core {
 /// A thread that moves messages in a loop, as a proxy does, holds back the wake-ups of readers in
 /// the same process: each is woken once for all that the loop has for it, not for its first
 /// message. While an object of this exists its thread does so; at its end, before the thread
-/// waits, and at latest about `most_held_back` after the first of them all readers are told.
+/// waits, and at latest about `tuning::batching::max_delay` after the first of them all readers are
+/// told.
 ///
 /// Thread safety: the thread that made it. One at a time for each thread; it does nothing for a
 /// further one, or without memory.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pace/held_wakeups.hpp"
 
+#include "base/tuning.hpp"
+
 #include "core/pace/burst.hpp"
 #include "core/pipe/pipe.hpp"
 #include "support/scarce_memory.hpp"
@@ -85,14 +87,14 @@ TEST_F(HeldNews, tells_what_is_too_old)
     const held_wakeups held;
     one.write();
     const auto first = burst::clock::now();
-    while (burst::clock::now() - first < burst::bound) {
+    while (burst::clock::now() - first < tuning::batching::max_delay) {
     }
     const auto second = burst::clock::now();
     other.write();
     EXPECT_TRUE(one.told());
     while (!other.told())
         held_wakeups::look();
-    EXPECT_GE(burst::clock::now() - second, burst::bound);
+    EXPECT_GE(burst::clock::now() - second, tuning::batching::max_delay);
 }
 
 TEST_F(HeldNews, tells_when_there_are_many_readers)

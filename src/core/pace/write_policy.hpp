@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
 #include "core/pace/burst.hpp"
 
 #include <algorithm>
@@ -22,8 +23,6 @@ struct fan_out_budget {
 
     // Of a socket that sends each message to several of them:
     bool fans_out = false;
-    /// So many connections are written to by the sending thread after a pause.
-    static constexpr unsigned direct_writes = 16;
 
     /// The message that is being committed goes to so many connections.
     enum class extent : std::uint8_t {
@@ -39,7 +38,7 @@ struct fan_out_budget {
 
     // A message to many tells when it begins and ends. If the one before has found most of them
     // busy, it takes longer until it counts as the first after a pause.
-    unsigned remaining_direct_writes = direct_writes;
+    std::size_t remaining_direct_writes = tuning::batching::max_connections_per_thread;
     std::size_t message_connections = 0;
     std::size_t message_wakes = 0;
     time_point message_end{};
@@ -54,18 +53,14 @@ struct fan_out_budget {
     void begin_message_to_many(std::size_t to_connections, time_point now) noexcept
     {
         const bool were_busy = 2 * message_wakes < message_connections;
-        if (now - message_end >= (were_busy ? pause_of_stream : quick_message))
-            remaining_direct_writes = direct_writes;
+        if (now - message_end >=
+            (were_busy ? tuning::batching::pause_of_stream : tuning::batching::quick_succession))
+            remaining_direct_writes = tuning::batching::max_connections_per_thread;
         message = extent::many;
         message_connections = to_connections;
         message_wakes = 0;
     }
     void end_message_to_many(time_point now) noexcept { message_end = now; }
-
-    /// A publisher whose next message comes within this time is quick.
-    static constexpr std::chrono::nanoseconds quick_message{3'000};
-    /// One whose connections were busy has paused if it has sent nothing for so long.
-    static constexpr std::chrono::nanoseconds pause_of_stream{500'000};
 };
 
 /// How what was committed for a connection is to be written, as the messages of the sending thread
@@ -116,7 +111,8 @@ public:
     void batch_was_written(std::uint64_t messages) noexcept
     {
         unsigned length = trial_.load(std::memory_order_relaxed);
-        length = messages > 1 ? shortest_trial : std::min(length * 2, longest_trial);
+        length = messages > 1 ? tuning::batching::min_unbatched_messages
+                              : std::min(length * 2, tuning::max_trial_interval);
         trial_.store(length, std::memory_order_relaxed);
         alone_.store(messages > 1 ? 0 : length, std::memory_order_relaxed);
     }
@@ -163,12 +159,8 @@ private:
         return left != 0;
     }
 
-    // So many messages are written at once before it is tried again whether others join them.
-    static constexpr unsigned shortest_trial = 8;
-    static constexpr unsigned longest_trial = 1024;
-
     const std::shared_ptr<fan_out_budget> shared_;
-    std::atomic<unsigned> trial_{shortest_trial};
+    std::atomic<unsigned> trial_{tuning::batching::min_unbatched_messages};
     std::atomic<unsigned> alone_{0}; ///< messages that are still to be written at once
 };
 

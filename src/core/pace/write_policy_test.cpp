@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pace/write_policy.hpp"
 
+#include "base/tuning.hpp"
+
 #include <deque>
 #include <gtest/gtest.h>
 
@@ -139,7 +141,7 @@ protected:
     PublisherToFew()
     {
         shared_->fans_out = true;
-        for (std::size_t i = 0; i < fan_out_budget::direct_writes; ++i)
+        for (std::size_t i = 0; i < tuning::batching::max_connections_per_thread; ++i)
             connections_.emplace_back(shared_);
     }
     /// To all of them, asleep all; how each is written to.
@@ -201,7 +203,7 @@ protected:
 
 TEST_F(PublisherToMany, leaves_a_stream_to_the_io_threads)
 {
-    constexpr int all_direct = fan_out_budget::direct_writes;
+    constexpr int all_direct = tuning::batching::max_connections_per_thread;
     EXPECT_EQ(publish(1ms), all_direct);
     EXPECT_EQ(publish(4us), all_direct) << "after a pause";
     EXPECT_EQ(publish(1us), 0) << "however long it takes to wake all of them";

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipe/fan_out_log.hpp"
 
+#include "base/tuning.hpp"
+
 #include "engine/codec/zmtp3.hpp"
 
 #include <cstring>
@@ -11,7 +13,6 @@ namespace {
 namespace zmtp3 = engine::zmtp3;
 
 // A peer that reads nothing keeps each chunk it has a message in: not too large.
-constexpr std::size_t chunk_bytes = 16 * 1024;
 
 } // namespace
 
@@ -19,12 +20,12 @@ fan_out_log::entry fan_out_log::add(std::span<const frame> parts) noexcept
 {
     std::size_t most_bytes = 0;
     for (const frame& part : parts) {
-        if (part.size >= largest_part_bytes)
+        if (part.size >= tuning::fan_out::max_logged_part_bytes)
             return {};
         most_bytes += zmtp3::long_header_bytes + part.size;
     }
     if (!chunk_ || chunk_->capacity_bytes - used_bytes_ < most_bytes) {
-        base::buffer* const fresh = base::allocate_buffer(chunk_bytes);
+        base::buffer* const fresh = base::allocate_buffer(tuning::fan_out::log_chunk_bytes);
         if (!fresh || fresh->capacity_bytes < most_bytes) {
             if (fresh)
                 fresh->drop_reference();

@@ -15,11 +15,6 @@ namespace zlink::core {
 /// Thread safety: the socket's thread only.
 class fan_out_log {
 public:
-    /// Messages from so many bytes on are better shared one by one.
-    static constexpr std::size_t largest_part_bytes = 2 * 1024;
-    /// With fewer peers copies are as good.
-    static constexpr std::size_t fewest_peers = 4;
-
     /// A whole message in the log, until the next one is added.
     struct entry {
         base::buffer* chunk = nullptr; ///< null = it cannot be added

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -109,8 +111,8 @@ public:
         if (!data)
             return nullptr;
         if (stock_ == 0) {
-            data->add_references(replenished);
-            stock_ = replenished;
+            data->add_references(tuning::fan_out::references_at_once);
+            stock_ = tuning::fan_out::references_at_once;
         }
         --stock_;
         return data;
@@ -118,8 +120,6 @@ public:
     const metadata_ref& get() const noexcept { return data_; }
 
 private:
-    static constexpr int replenished = 100;
-
     metadata_ref data_;
     mutable int stock_ = 0; ///< references to `data_` that belong to nobody yet
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/memory/buffer.hpp"
+#include "base/tuning.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,18 +21,13 @@ enum class writer_is : std::uint8_t {
 
 /// What the sending thread does about what it commits next.
 struct plan {
-    /// From here on a batch is written: with one small message more it still fits in a packet.
-    static constexpr std::uint32_t full_batch_bytes = 62 * 1024;
-    /// With batches for several connections their age is checked each time one has grown by this.
-    static constexpr std::uint32_t check_age_bytes = 4 * 1024;
-
     /// `batcher`: it calls outlet::flush() when a batch is full or due. `io_thread`: it may call
     /// that for room.
     writer_is who = writer_is::nobody;
     bool credit_freed = false; ///< it waits for room, and there is some now
-    /// As the batcher: so many bytes, and flush() is to be called. Below full_batch_bytes only to
-    /// check whether a batch is due.
-    std::uint32_t flush_at_bytes = full_batch_bytes;
+    /// As the batcher: so many bytes, and flush() is to be called. Below
+    /// tuning::batching::flush_bytes only to check whether a batch is due.
+    std::uint32_t flush_at_bytes = tuning::batching::flush_bytes;
 };
 
 enum class flush_reason : std::uint8_t {
@@ -63,10 +59,6 @@ public:
     /// still to be written.
     virtual direct_write write_direct(const iovec (&message)[2],
                                       base::certain_memory& for_rest) noexcept = 0;
-
-    /// From here on a body is written by itself in a stream as well: copying it to a batch would
-    /// cost more than the write that it spares.
-    static constexpr std::size_t unbatched_bytes = 32 * 1024;
 
 protected:
     ~outlet() = default;

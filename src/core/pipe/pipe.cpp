@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipe/pipe.hpp"
 
+#include "base/tuning.hpp"
+
 #include "core/pace/burst.hpp"
 #include "core/pace/held_wakeups.hpp"
 #include "core/pipe/notices.hpp"
@@ -12,22 +14,6 @@ namespace zlink::core {
 namespace {
 
 namespace zmtp3 = engine::zmtp3;
-
-// From here on a body that must be copied gets memory of its own, which the receiver can keep.
-constexpr std::size_t own_memory_bytes = 8 * 1024;
-// From here on the copy is worth avoiding by writing to an idle connection at once.
-constexpr std::size_t write_through_bytes = 8 * 1024;
-
-// So much may wait for the reader of an inproc pipe before the writer of a large message waits for
-// it: more leaves the caches, less lets one of the two run dry.
-constexpr std::size_t most_backlog_bytes = 384 * 1024;
-
-// From here on a copy costs more than telling the reader and hearing of it.
-constexpr std::size_t lent_bytes = 32 * 1024;
-// The reader still counts the message that it has copied already.
-constexpr std::uint64_t most_waiting_to_lend = 1;
-
-constexpr int most_parts_at_a_glance = 4;
 
 } // namespace
 
@@ -88,24 +74,26 @@ bool pipe_end::write_any(const frame& part) noexcept
         in_message_ = part.more();
         return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
     }
-    const bool lends =
-        waits_for_reader && part.lendable && part.size >= lent_bytes && !part.more() && !part.owner;
-    if (part.size >= write_through_bytes && !batches() && !in_message_ &&
+    const bool lends = waits_for_reader && part.lendable &&
+                       part.size >= tuning::inproc::min_lent_bytes && !part.more() && !part.owner;
+    if (part.size >= tuning::body::min_uncopied_bytes && !batches() && !in_message_ &&
         !queue.consumer_asleep()) {
         if (waits_for_reader && other_)
             let_reader_catch_up(part.size, lends);
         else if (outlet_)
             follow(outlet_->flush(flush_reason::large_message));
     }
-    if (lends && out_->credit.waiting() <= most_waiting_to_lend)
+    if (lends && out_->credit.waiting() <= tuning::inproc::max_waiting_to_lend)
         return lend(part);
-    if (part.size >= write_through_bytes && !part.owner && try_write_through(part))
+    if (part.size >= tuning::body::min_uncopied_bytes && !part.owner && try_write_through(part))
         return true;
-    if (batches() && batch_bytes_ + zmtp3::long_header_bytes + part.size > packet_bytes)
+    if (batches() && batch_bytes_ + zmtp3::long_header_bytes + part.size >
+                         tuning::batching::loopback_packet_bytes)
         flush(); // rather than begin one more packet with the end of this message
-    const std::size_t copied_below = !part.owner                      ? own_memory_bytes
-                                     : is_inproc && part.user_owned() ? small_user_body_bytes
-                                                                      : small_body_bytes;
+    const std::size_t copied_below = !part.owner ? tuning::body::min_uncopied_bytes
+                                     : is_inproc && part.user_owned()
+                                         ? tuning::body::min_shared_user_bytes
+                                         : tuning::body::min_shared_bytes;
     const bool inlined = part.size < copied_below && !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
     if (!at)
@@ -173,12 +161,13 @@ void pipe_end::let_reader_catch_up(std::size_t bytes, bool lends) noexcept
 {
     using step = base::write_retry::step;
     const base::message_credit& credit = out_->credit;
-    if (credit.waiting() * bytes < most_backlog_bytes)
+    if (credit.waiting() * bytes < tuning::inproc::max_backlog_bytes)
         return;
     std::uint64_t taken = credit.taken();
     backlog_.wait([&] {
         const std::uint64_t waiting = credit.waiting();
-        if (lends ? waiting <= most_waiting_to_lend : waiting * bytes < most_backlog_bytes)
+        if (lends ? waiting <= tuning::inproc::max_waiting_to_lend
+                  : waiting * bytes < tuning::inproc::max_backlog_bytes)
             return step::done;
         return std::exchange(taken, credit.taken()) != taken ? step::progress : step::nothing;
     });
@@ -251,11 +240,11 @@ void pipe_end::flush() noexcept
 
 void pipe_end::flush_or_check_age() noexcept
 {
-    if (batch_bytes_ >= plan::full_batch_bytes || !outlet_)
+    if (batch_bytes_ >= tuning::batching::flush_bytes || !outlet_)
         return flush();
     outlet_->flush(flush_reason::maybe_due); // writes other batches as well; this one goes on
-    plan_.flush_at_bytes = static_cast<std::uint32_t>(
-        std::min<std::size_t>(batch_bytes_ + plan::check_age_bytes, plan::full_batch_bytes));
+    plan_.flush_at_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(
+        batch_bytes_ + tuning::batching::clock_check_bytes, tuning::batching::flush_bytes));
 }
 
 bool pipe_end::flush_for_room() noexcept
@@ -312,7 +301,7 @@ bool pipe_end::append_shared(std::size_t header_bytes, const frame& part) noexce
 // True if the frame, or a part of it, has gone to the connection already.
 bool pipe_end::try_write_through(const frame& part) noexcept
 {
-    if (part.more() || !outlet_ || (batches() && part.size < outlet::unbatched_bytes))
+    if (part.more() || !outlet_ || (batches() && part.size < tuning::batching::min_unbatched_bytes))
         return false;
     base::byte_queue& queue = out_->queue;
     // The parts before it, an envelope mostly, go along if they are there in one piece.
@@ -410,7 +399,7 @@ bool pipe_end::has_more_messages() const noexcept
     const std::byte* at = in_->queue.read_begin() + part_header_bytes_ + part_bytes_;
     const std::byte* const end = in_->queue.read_end();
     bool more = part_more_;
-    for (int parts = 0; more && parts < most_parts_at_a_glance; ++parts) {
+    for (int parts = 0; more && parts < tuning::batching::max_parts_scanned; ++parts) {
         zmtp3::frame_header header;
         if (!zmtp3::decode_header(at, static_cast<std::size_t>(end - at), header) ||
             header.body_bytes >= static_cast<std::size_t>(end - at) - header.header_bytes)

@@ -6,6 +6,7 @@
 #include "base/pace/write_retry.hpp"
 #include "base/queue/channel.hpp"
 #include "base/queue/line_allocator.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/mailbox.hpp"
 #include "core/pipe/channel_pair.hpp"
 #include "core/pipe/fan_out_log.hpp"
@@ -119,7 +120,8 @@ public:
     /// may be written again, or the message taken back by give_up_message().
     bool write(const frame& part) noexcept
     {
-        if (part.size < small_body_bytes && !part.user_owned() && !writes_otherwise()) [[likely]]
+        if (part.size < tuning::body::min_shared_bytes && !part.user_owned() && !writes_otherwise())
+            [[likely]]
             return try_to_write_small(part.data, part.size, part.flags);
         return write_any(part);
     }
@@ -132,7 +134,7 @@ public:
     /// The same for any part, with `more` to follow or not, of a message for which there was room.
     bool put_part(const std::byte* data, std::size_t size, bool more) noexcept
     {
-        if (size >= small_body_bytes)
+        if (size >= tuning::body::min_shared_bytes)
             return false;
         if (writes_otherwise())
             return !out_conflates_ && !more && put_chunk(data, size);
@@ -306,17 +308,7 @@ public:
     void on_writable() noexcept override { notify(writable); }
     void on_ended(pipe_ending how, int linger_ms) noexcept override;
 
-    /// From here on a body that may be shared is referred to rather than copied.
-    static constexpr std::size_t small_body_bytes = 4 * 1024;
-    /// The same over inproc, if it is memory of the application: from this size on that is never
-    /// copied, so that programs may use it as shared memory and see what the receiver writes. By
-    /// rate alone 2 KiB would do.
-    static constexpr std::size_t small_user_body_bytes = 1024;
-
 private:
-    // What the loopback interface carries in one packet.
-    static constexpr std::size_t packet_bytes = 65'483;
-
     static std::uint8_t part_flags(std::uint8_t header_flags) noexcept
     {
         return header_flags & (engine::zmtp3::flag_more | engine::zmtp3::flag_command);

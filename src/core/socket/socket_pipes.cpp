@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pipes of a socket: how they come and go, and what the mail about them makes its pattern do.
 #include "base/system/no_cancellation.hpp"
+#include "base/tuning.hpp"
 #include "core/pace/burst.hpp"
 #include "core/pace/write_policy.hpp"
 #include "core/socket/socket.hpp"
@@ -172,7 +173,7 @@ void socket::ignore_arrivals(pipe_end& pipe)
 
 void socket::begin_message_to_many(std::size_t pipes)
 {
-    if (pipes > fan_out_budget::direct_writes)
+    if (pipes > tuning::batching::max_connections_per_thread)
         link_->fan_out->begin_message_to_many(pipes, burst::clock::now());
     else
         link_->fan_out->begin_message_to_few();
