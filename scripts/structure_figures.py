@@ -31,10 +31,10 @@ DETECTORS = [
     ("core/pace/burst.hpp", "quick_commits_until_batching"),
     ("core/pace/write_policy.hpp", "pause_of_stream"),
     ("core/connection/writer.cpp", "min_messages_per_round"),
-    ("base/pace/adaptive_spin.hpp", "most_in_dialogue"),
+    ("core/socket/socket_waiting.cpp", "max_messages_in_dialogue"),
     ("core/pace/bulk_sleep.hpp", "messages_in_window"),
-    ("core/socket/direct_reading.cpp", "quick_waits_until_reading"),
-    ("base/pace/reader_back_off.hpp", "looks_in_window"),
+    ("core/socket/direct_reading.cpp", "quick_waits_until_asking"),
+    ("base/pace/reader_back_off.hpp", "reads_in_window"),
     ("core/pipe/pipe.cpp", "max_parts_scanned"),
     ("core/pace/cadence.hpp", "cadence"),
 ]
@@ -78,10 +78,10 @@ LIMITS = {
     "flags of a pipe end": (25, 8),
     "detectors of stream or dialogue": (8, 2),
     "fields of who writes that are to go": (5, 0),
-    "numeric constants": (340, 250),
+    "numeric constants": (323, 250),
     "files on the way of a first send": (20, 14),
     "functions that are too complex": (11, 0),
-    "lines of core": (13387, 13444),
+    "lines of core": (13444, 13444),
     "include cycles": (0, 0),
 }
 

@@ -91,6 +91,8 @@ inline constexpr std::size_t min_peers = 4;
 inline constexpr std::size_t log_chunk_bytes = 16 * 1024;
 /// References to shared data that are taken at a time, to spare atomic operations. -
 inline constexpr int references_at_once = 100;
+/// Up to so many children of a node of the prefix tree a plain loop beats a call of memchr. -
+inline constexpr std::size_t max_scanned_children = 16;
 
 } // namespace fan_out
 
@@ -116,11 +118,281 @@ namespace inproc {
 inline constexpr std::size_t max_backlog_bytes = 384 * 1024;
 /// From here on a copy costs more than to announce a loan and hear of it. 0015
 inline constexpr std::size_t min_lent_bytes = 32 * 1024;
+/// The sender of a loan copies so much between two checks whether the reader has come, and both
+/// copy pieces of this size when they copy together. Larger = they meet less evenly. 0015
+inline constexpr std::size_t piece_bytes = 16 * 1024;
+/// The beginning of a loan that is copied before it is announced: enough to match it with
+/// subscriptions. 0015
+inline constexpr std::size_t copied_at_once_bytes = 4 * 1024;
+/// A side that waits for the copy of the other yields so often before it sleeps: a copy of some
+/// hundred KiB takes less time. 0015
+inline constexpr int yields_before_sleep = 200;
 /// Messages in the queue with which a loan is offered: the reader still counts the one that it has
 /// copied already. 0015
 inline constexpr std::uint64_t max_waiting_to_lend = 1;
 
 } // namespace inproc
+
+/// How long a sending thread waits for a connection that takes no more: 0014.
+namespace write_retry {
+
+/// The longest wait. Longer = fewer hand-overs to the I/O thread, but a send call that takes
+/// longer.
+inline constexpr milliseconds max_wait{1};
+/// The longest time without progress. It ends before if there is none.
+inline constexpr microseconds max_stall{300};
+/// The same for a reader that may come for a loan over inproc. 0015
+inline constexpr microseconds max_stall_of_loan{100};
+/// Attempts before any of these times counts: the reader may have to wait for a processor as well.
+inline constexpr unsigned min_attempts = 16;
+/// The same, of attempts without progress.
+inline constexpr unsigned min_vain_attempts = 4;
+/// After waits in vain, at most so many stalls are passed over.
+inline constexpr unsigned max_passed_stalls = 64;
+
+} // namespace write_retry
+
+/// Whether a thread spins before it sleeps: 0013.
+namespace spin {
+
+/// A spin ends this long after the last progress. Longer = more processor time for nothing; shorter
+/// = more sleeps, each of which costs a wake-up.
+inline constexpr microseconds max_time{100};
+/// A sleep that was not longer may have been a dialogue: two threads that talk to each other and
+/// both sleep between see sleeps of two wake-ups.
+inline constexpr microseconds short_sleep{300};
+/// A spin is good if it took half the time of the sleeps before it, or no more than this.
+inline constexpr microseconds always_good_time{20};
+/// Where a check is a few loads, to yield takes several times as long and notices news late. Longer
+/// = a thread on the same processor that is to bring the news waits longer.
+inline constexpr microseconds between_yields{2};
+/// A thread that received more messages since its last wait is in a stream: it sleeps, and gets the
+/// next ones together.
+inline constexpr unsigned max_messages_in_dialogue = 16;
+/// After so many spins in a row that ended with the first yield the next ones yield at once: the
+/// producer shares this processor.
+inline constexpr unsigned spins_by_yield = 2;
+/// Every so many of those try without.
+inline constexpr unsigned spins_between_trials = 16;
+/// Short sleeps in a row before spins are tried.
+inline constexpr unsigned min_short_sleeps = 4;
+/// Spins are tried with this credit; good ones add 1.
+inline constexpr int first_credit = 6;
+inline constexpr int max_credit = 16;
+inline constexpr int cost_of_bad_spin = 2;
+
+} // namespace spin
+
+/// A rule that tries the other way and compares measures the usual way again after so many windows.
+/// Longer = less is lost to that, but a change is noticed later. 0017, 0019
+inline constexpr unsigned max_windows_of_trial = 256;
+
+/// Whether a reader of large messages sleeps at once: 0019. What counts as large is
+/// `batching::min_unbatched_bytes`, as smaller messages come in batches.
+namespace bulk_sleep {
+
+/// Messages that are compared with those before. More = better times, but slower to notice a
+/// change.
+inline constexpr std::uint64_t messages_in_window = 32;
+/// A trial compares after so many already, and takes so many comparisons.
+inline constexpr std::uint64_t messages_in_trial = 8;
+inline constexpr unsigned windows_of_trial = 4;
+/// The time per byte with which sleeping goes on, as a multiple of that with spins: of a window,
+/// which may differ by chance, and of a whole trial.
+inline constexpr double max_window_ratio = 1.5;
+inline constexpr double max_trial_ratio = 1.05;
+
+} // namespace bulk_sleep
+
+/// Whether a reader over inproc that keeps up with the writer backs off: 0017.
+namespace back_off {
+
+/// One break. Longer = the writer commits more undisturbed, but messages are read later.
+inline constexpr nanoseconds break_time{500};
+/// Breaks before the reader would announce its sleep.
+inline constexpr int max_breaks = 4;
+/// Messages that come slower than one in this time are no stream.
+inline constexpr nanoseconds max_message_time{400};
+/// Nothing is to be gained if a read of the queue finds so many messages or more.
+inline constexpr std::uint64_t max_messages_per_read = 4;
+/// Reads of the queue that are compared: without breaks, and with them.
+inline constexpr unsigned reads_in_window = 64;
+inline constexpr unsigned breaks_in_window = 32;
+/// With so many windows the breaks have paid, whatever ended them.
+inline constexpr unsigned min_good_windows = 4;
+
+} // namespace back_off
+
+/// Reading a connection in the thread that waits for it: 0007, 0008.
+namespace direct_reading {
+
+/// Waits that follow each other within this time are in quick succession. 0008
+inline constexpr milliseconds quick_wait{2};
+/// Such waits until the thread asks for the reading; it asks again after so many. 0008
+inline constexpr unsigned quick_waits_until_asking = 8;
+inline constexpr unsigned quick_waits_between_asking = 64;
+/// A thread reads at most so many connections: each wait polls all of them. 0008
+inline constexpr std::size_t max_connections = 8;
+/// What is leased and not used in this time is taken back. Longer = input lies in the kernel
+/// longer, shorter = leases of slow dialogues end. 0008
+inline constexpr milliseconds watch_interval{10};
+/// What the thread reads in one go leaves its cache again if it is much more. 0007
+inline constexpr std::size_t read_ahead_bytes = 256 * 1024;
+/// A poll that has no descriptor for its mailbox checks that in intervals that begin with 1 ms and
+/// double up to this. 0008
+inline constexpr milliseconds max_poll_slice{8};
+
+} // namespace direct_reading
+
+/// Whether large bodies are read into the receiver's memory: 0016.
+namespace placement {
+
+/// Only reads into so much space are timed.
+inline constexpr std::size_t min_offered_bytes = 48 * 1024;
+/// Only reads of so much are timed: with less the call takes more than the copy.
+inline constexpr std::size_t min_timed_bytes = 16 * 1024;
+/// The worse place is tried again after so many reads.
+inline constexpr unsigned reads_between_trials = 16 * 1024;
+/// Reads that are averaged before the times are compared.
+inline constexpr unsigned min_reads = 8;
+/// The copy from a block to the receiver, in a cache.
+inline constexpr double copy_ns_per_byte = 0.06;
+/// What is moved at most to go on elsewhere with a body that has begun.
+inline constexpr std::size_t max_moved_bytes = 16 * 1024;
+
+} // namespace placement
+
+/// Reading from a stream, for all decoders.
+namespace reading {
+
+/// The size of a read: begins with the smallest, which is also what is read along with the rest of
+/// a large body, and doubles as long as reads are filled. Smaller = less is moved or set aside;
+/// larger = fewer calls. 0024
+inline constexpr std::size_t min_read_bytes = 2 * 1024;
+inline constexpr std::size_t max_read_bytes = 64 * 1024;
+/// A new chunk that is read to has at least so much room. 0024
+inline constexpr std::size_t min_room_bytes = 1024;
+/// Bodies from here on get memory of their own, unless they have arrived as a whole already. 0016
+inline constexpr std::size_t min_large_body_bytes = 24 * 1024;
+/// Reads of what is left when a stream is shut down, before other connections are served. -
+inline constexpr int reads_at_shutdown = 256;
+
+} // namespace reading
+
+/// Writing to a stream.
+namespace writing {
+
+/// Pieces of memory in one call. More = larger calls, but more of them on the stack. -
+inline constexpr std::size_t max_pieces = 64;
+/// From here on a body of an encoded batch is referred to, or gets a block of its own if it is
+/// changed: below that a copy costs less than a piece of its own. 0025
+inline constexpr std::size_t min_apart_bytes = 2 * 1024;
+/// An encoded batch is written when it has so many bytes. 0025
+inline constexpr std::size_t encoded_batch_bytes = 64 * 1024;
+/// Memory of a batch that is kept for the next one. 0024
+inline constexpr std::size_t kept_batch_bytes = 256 * 1024;
+/// What is listed of a queue for one call. Messages count as taken when they are listed, so the
+/// high-water mark may be exceeded by this. 0002
+inline constexpr std::size_t listed_bytes = 128 * 1024;
+/// Small messages that a codec encodes in one call. 0025
+inline constexpr std::size_t run_messages = 256;
+
+} // namespace writing
+
+/// Chunks of byte queues: 0018, 0024.
+namespace queue {
+
+/// Chunks start tiny, as many queues carry a short message now and then: 128 bytes with what a
+/// buffer begins with. 0024
+inline constexpr std::size_t first_chunk_bytes = 80;
+/// So many of those; then a queue at work has chunks of the next size, which it keeps.
+inline constexpr int first_chunks = 8;
+inline constexpr std::size_t min_kept_chunk_bytes = 4 * 1024;
+inline constexpr int kept_chunks = 2;
+/// The largest chunk. 0018
+inline constexpr std::size_t max_chunk_bytes = 32 * 1024;
+/// Chunks that have come back and are kept by the whole process. More = more memory; less = the
+/// writer gets chunks that lie in the cache of the reader. 0018
+inline constexpr std::size_t max_rotating_bytes = 3 * 512 * 1024;
+/// Without a high-water mark the reader tells of what it has taken in steps of so many messages.
+/// 0001
+inline constexpr std::uint64_t unlimited_step_messages = 4096;
+
+} // namespace queue
+
+/// Blocks that are recycled. -
+namespace pool {
+
+/// Blocks between these sizes are kept by the process: malloc would give their pages back to the
+/// system, and every message would pay for mapping them again.
+inline constexpr std::size_t min_block_bytes = 16 * 1024;
+inline constexpr std::size_t max_block_bytes = 1024 * 1024;
+/// Sizes from one doubling to the next. More = less is wasted in a block, but fewer fit.
+inline constexpr std::size_t steps_per_doubling = 4;
+inline constexpr std::size_t kept_bytes = 4 * 1024 * 1024;
+/// With so much given out it is worth waiting for a block that is about to come back, as that is in
+/// the caches and mapped: so many yields at most, in so much time, as a yield takes long where
+/// others want the processor.
+inline constexpr std::size_t min_bytes_to_wait = 2 * 1024 * 1024;
+inline constexpr int max_yields = 16;
+inline constexpr microseconds max_wait{200};
+/// After waits in vain, at most so many blocks are not waited for.
+inline constexpr unsigned max_blocks_without_wait = 1024;
+/// Small blocks that each thread keeps: all together, and their sizes.
+inline constexpr std::size_t kept_by_thread_bytes = 16 * 1024;
+inline constexpr std::size_t small_step_bytes = 64;
+inline constexpr std::size_t small_classes = 18;
+
+} // namespace pool
+
+/// How long one may keep others waiting.
+namespace turn {
+
+/// An I/O thread does so many things of one kind (requests, datagrams, accepted connections) before
+/// it serves others. -
+inline constexpr int operations_per_call = 64;
+/// A proxy moves so many messages in one direction before the other one has its turn. 0022
+inline constexpr int proxy_messages = 1000;
+/// A proxy checks `batching::max_delay` of held wake-ups after so many. 0022
+inline constexpr int proxy_messages_between_checks = 64;
+/// Commands of a steerable proxy before it moves messages again. -
+inline constexpr int proxy_commands = 16;
+/// A thread that takes turn after turn at a socket makes way after so many: if the others share its
+/// processor, it is mostly interrupted within its turns. 0011
+inline constexpr unsigned socket_turns_in_a_row = 16;
+/// With more pipes a flush of each before a sleep costs more than it brings. 0022
+inline constexpr std::size_t max_flushed_pipes = 64;
+
+} // namespace turn
+
+/// The time that a socket spends on subscriptions and the like between two calls. -
+namespace reading_share {
+
+/// The cost of reading is counted in units of some 0.1 us, one more for each so many bytes.
+inline constexpr std::size_t bytes_per_unit = 512;
+inline constexpr std::size_t min_units = 16;
+inline constexpr std::size_t max_units = 50'000;
+/// The longest time, whatever it was expected to cost; the clock is read after so many parts.
+inline constexpr milliseconds max_time{5};
+inline constexpr unsigned parts_between_clocks = 64;
+
+} // namespace reading_share
+
+/// tcp within a machine, and tls.
+namespace stream {
+
+/// Buffers of the kernel for connections within a machine, where nothing is in flight for long. It
+/// doubles them for its own needs. Larger = bytes leave the caches before they are read; smaller =
+/// both sides wait for each other more often. 0014
+inline constexpr int local_send_buffer_bytes = 256 * 1024;
+inline constexpr int local_receive_buffer_bytes = 512 * 1024;
+/// So much is encrypted before it is written: enough for calls of the kernel to cost little, and
+/// for the caches. -
+inline constexpr std::size_t tls_batch_bytes = 128 * 1024;
+/// Records in one read, before others have their turn. -
+inline constexpr int tls_records_per_read = 64;
+
+} // namespace stream
 
 } // namespace zlink::base::tuning
 

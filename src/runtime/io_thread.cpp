@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/io_thread.hpp"
 #include "base/system/no_cancellation.hpp"
+#include "base/tuning.hpp"
 #include "runtime/reactor.hpp"
 
 #include <algorithm>
@@ -15,9 +16,6 @@
 namespace zlink::runtime {
 
 namespace {
-
-// Fairness limit: requests in one call.
-constexpr int residents_per_call = 64;
 
 // After so long there may be memory again.
 constexpr std::chrono::milliseconds pause_without_memory{10};
@@ -224,7 +222,8 @@ resident* io_thread::next_asked() noexcept
 void io_thread::serve()
 {
     called_.exchange(false, std::memory_order_acq_rel); // Asio has given the room back
-    for (int served = 0; served < residents_per_call && (served == 0 || taken_); ++served) {
+    for (int served = 0; served < tuning::turn::operations_per_call && (served == 0 || taken_);
+         ++served) {
         resident* const next = next_asked();
         if (!next)
             return;

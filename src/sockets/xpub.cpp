@@ -249,10 +249,9 @@ bool xpub::write_by_log(const core::frame& part)
 // A large body is copied once, not for each subscriber.
 void xpub::write_to_chosen(const core::frame& part)
 {
-    constexpr std::size_t worth_sharing_bytes = 4 * 1024;
     core::frame shared = part;
     base::buffer_ref copy;
-    if (!part.owner && part.size >= worth_sharing_bytes && chosen_.size() > 1) {
+    if (!part.owner && part.size >= tuning::body::min_shared_bytes && chosen_.size() > 1) {
         copy.reset(base::allocate_buffer(part.size));
         if (copy) {
             std::memcpy(copy->data, part.data, part.size);

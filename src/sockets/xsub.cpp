@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sockets/xsub.hpp"
 
+#include "base/tuning.hpp"
+
 #include "sockets/patterns.hpp"
 
 #include <algorithm>
@@ -42,7 +44,7 @@ void xsub::detach(core::pipe_end& pipe)
 
 void xsub::subscribe(std::span<const std::byte> topic)
 {
-    if (topic.size() > base::loan::copied_at_once_bytes)
+    if (topic.size() > tuning::inproc::copied_at_once_bytes)
         long_topics_ = true;
     set_->subscribe(topic);
 }

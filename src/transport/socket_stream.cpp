@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socket_stream.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/give_back.hpp"
 #include "base/system/owned_descriptor.hpp"
 #include "base/system/sockets_of_parent.hpp"
@@ -160,9 +162,8 @@ public:
     {
         cancel_waits();
         ::shutdown(fd_, SHUT_WR);
-        constexpr int most_reads = 256; // other connections are served, too
         char unread[4096];
-        for (int reads = 0; reads < most_reads; ++reads) {
+        for (int reads = 0; reads < tuning::reading::reads_at_shutdown; ++reads) {
             const auto got = result(::recv(fd_, unread, sizeof unread, MSG_DONTWAIT));
             if (got.would_block())
                 return true;

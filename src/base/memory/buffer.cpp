@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory/buffer.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/rotation.hpp"
 #include "base/memory/thread_own.hpp"
 
@@ -17,49 +19,39 @@
 namespace zlink::base {
 namespace {
 
-// Blocks between these sizes are kept for reuse: malloc would give their pages back to the system
-// and every message would pay for mapping them again.
-constexpr std::size_t smallest_pooled_bytes = 16 * 1024;
-constexpr std::size_t largest_pooled_bytes = 1024 * 1024;
-constexpr std::size_t steps_per_doubling = 4;
-constexpr std::size_t kept_bytes = 4 * 1024 * 1024;
-
 constexpr std::size_t class_bytes(std::size_t index)
 {
-    const std::size_t base = smallest_pooled_bytes << (index / steps_per_doubling);
-    return base + base / steps_per_doubling * (index % steps_per_doubling);
+    const std::size_t base = tuning::pool::min_block_bytes
+                             << (index / tuning::pool::steps_per_doubling);
+    return base +
+           base / tuning::pool::steps_per_doubling * (index % tuning::pool::steps_per_doubling);
 }
 
 constexpr std::size_t class_of(std::size_t bytes)
 {
-    if (bytes <= smallest_pooled_bytes)
+    if (bytes <= tuning::pool::min_block_bytes)
         return 0;
     const std::size_t doubling =
-        static_cast<std::size_t>(std::bit_width((bytes - 1) / smallest_pooled_bytes)) - 1;
-    const std::size_t base = smallest_pooled_bytes << doubling;
-    const std::size_t step = base / steps_per_doubling;
-    return doubling * steps_per_doubling + (bytes - base + step - 1) / step;
+        static_cast<std::size_t>(std::bit_width((bytes - 1) / tuning::pool::min_block_bytes)) - 1;
+    const std::size_t base = tuning::pool::min_block_bytes << doubling;
+    const std::size_t step = base / tuning::pool::steps_per_doubling;
+    return doubling * tuning::pool::steps_per_doubling + (bytes - base + step - 1) / step;
 }
 
-constexpr std::size_t class_count = class_of(largest_pooled_bytes) + 1;
+constexpr std::size_t class_count = class_of(tuning::pool::max_block_bytes) + 1;
 static_assert(class_bytes(class_of(65536 + 1)) >= 65536 + 1);
 static_assert(class_bytes(class_of(16384)) == 16384);
 
 // A block that comes back is still in the caches and mapped; a new one is neither. When a lot is on
 // its way already, it is worth yielding this many times for a block that is about to come back. If
 // none does, the application may keep them all, and the next ones are asked for without a wait.
-constexpr std::size_t plenty_bytes = 2 * 1024 * 1024;
-constexpr int most_yields = 16;
-constexpr std::chrono::microseconds longest_wait{
-    200}; // a yield takes long where others want the processor
-constexpr unsigned most_without_wait = 1024;
-
 class block_pool {
 public:
     void* take_or_wait(std::size_t index) noexcept
     {
         void* block = take(index);
-        if (!block && outstanding_bytes_.load(std::memory_order_relaxed) > plenty_bytes)
+        if (!block &&
+            outstanding_bytes_.load(std::memory_order_relaxed) > tuning::pool::min_bytes_to_wait)
             block = wait_for(index);
         outstanding_bytes_.fetch_add(class_bytes(index), std::memory_order_relaxed);
         return block;
@@ -72,8 +64,8 @@ public:
             without_wait_.store(without - 1, std::memory_order_relaxed);
             return nullptr;
         }
-        const auto until = std::chrono::steady_clock::now() + longest_wait;
-        for (int yields = 0; yields < most_yields; ++yields) {
+        const auto until = std::chrono::steady_clock::now() + tuning::pool::max_wait;
+        for (int yields = 0; yields < tuning::pool::max_yields; ++yields) {
             if (yields != 0 && std::chrono::steady_clock::now() > until)
                 break;
             std::this_thread::yield(); // to the thread that has the blocks
@@ -85,7 +77,8 @@ public:
             }
         }
         const unsigned vain = vain_waits_.load(std::memory_order_relaxed);
-        without_wait_.store(std::min(1U << vain, most_without_wait), std::memory_order_relaxed);
+        without_wait_.store(std::min(1U << vain, tuning::pool::max_blocks_without_wait),
+                            std::memory_order_relaxed);
         vain_waits_.store(std::min(vain + 1, 16U), std::memory_order_relaxed);
         return nullptr;
     }
@@ -106,7 +99,7 @@ public:
     {
         outstanding_bytes_.fetch_sub(class_bytes(index), std::memory_order_relaxed);
         std::lock_guard lock(mutex_);
-        if (bytes_ + class_bytes(index) > kept_bytes)
+        if (bytes_ + class_bytes(index) > tuning::pool::kept_bytes)
             return false;
         free_[index] = new (memory) node{free_[index]};
         bytes_ += class_bytes(index);
@@ -136,21 +129,20 @@ private:
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr std::size_t kept_by_thread_bytes = 0;
 #else
-constexpr std::size_t kept_by_thread_bytes = 16 * 1024;
+using tuning::pool::kept_by_thread_bytes;
 #endif
-constexpr std::size_t small_step_bytes = 64;
-constexpr std::size_t small_class_count = 18;
-constexpr std::size_t largest_small_bytes = small_step_bytes * small_class_count;
+constexpr std::size_t largest_small_bytes =
+    tuning::pool::small_step_bytes * tuning::pool::small_classes;
 
 constexpr std::size_t small_class_of(std::size_t bytes)
 {
-    return (bytes - 1) / small_step_bytes;
+    return (bytes - 1) / tuning::pool::small_step_bytes;
 }
 constexpr std::size_t small_class_bytes(std::size_t index)
 {
-    return (index + 1) * small_step_bytes;
+    return (index + 1) * tuning::pool::small_step_bytes;
 }
-/// small_class_count or more if it is not small.
+/// tuning::pool::small_classes or more if it is not small.
 std::size_t small_class_of(const buffer& block) noexcept
 {
     return std::size_t{block.size_class} - buffer::first_small_class;
@@ -196,13 +188,14 @@ public:
 
 private:
     std::size_t bytes_ = 0;
-    buffer* free_[small_class_count] = {};
+    buffer* free_[tuning::pool::small_classes] = {};
 };
 
 using own_blocks = thread_own<thread_blocks>;
 const own_blocks keep_own_blocks;
 
-using rotating_blocks = rotation<buffer, most_rotating_bytes / rotating_capacity_bytes>;
+using rotating_blocks =
+    rotation<buffer, tuning::queue::max_rotating_bytes / tuning::queue::max_chunk_bytes>;
 
 // Constant-initialised and never destroyed: messages may outlive every static object.
 struct block_stock {
@@ -275,7 +268,7 @@ buffer* make_small_block(std::size_t index) noexcept
         own = own_blocks::make();
     if (!own)
         return 0;
-    own->last_resort = make_small_block(small_class_count - 1);
+    own->last_resort = make_small_block(tuning::pool::small_classes - 1);
     return own->last_resort ? largest_small_bytes - header_bytes : 0;
 }
 
@@ -284,7 +277,7 @@ buffer* make_small_block(std::size_t index) noexcept
     if (bytes > SIZE_MAX / 2 - header_bytes)
         return nullptr;
     const std::size_t total = bytes + header_bytes;
-    if (total < smallest_pooled_bytes || total > largest_pooled_bytes)
+    if (total < tuning::pool::min_block_bytes || total > tuning::pool::max_block_bytes)
         return make_block(nullptr, total, buffer::unpooled);
     const std::size_t index = class_of(total);
     return make_block(storage.stock.pool.take_or_wait(index), class_bytes(index),
@@ -295,7 +288,7 @@ buffer* make_small_block(std::size_t index) noexcept
 [[gnu::noinline]] void destroy_otherwise(buffer* block) noexcept
 {
     const std::size_t index = small_class_of(*block);
-    if (index < small_class_count) {
+    if (index < tuning::pool::small_classes) {
         if (thread_blocks* const own = own_blocks::find() ? nullptr : own_blocks::make())
             if (own->give(block, index))
                 return;
@@ -330,7 +323,7 @@ buffer* allocate_buffer(std::size_t bytes) noexcept
 
 buffer* allocate_rotating_buffer(std::size_t waiting_bytes) noexcept
 {
-    constexpr std::size_t each = rotating_capacity_bytes;
+    const std::size_t each = tuning::queue::max_chunk_bytes;
     buffer* const block = storage.stock.rotating.take((waiting_bytes + each - 1) / each);
     if (!block)
         return make_block(nullptr, header_bytes + each, buffer::rotating);
@@ -353,15 +346,16 @@ certain_memory::certain_memory(std::size_t bytes) noexcept
         return;
     std::free(own->set_aside);
     const std::size_t total = header_bytes + bytes;
-    own->set_aside = make_block(
-        nullptr, total < largest_pooled_bytes ? std::bit_ceil(total) : total, buffer::unpooled);
+    own->set_aside =
+        make_block(nullptr, total < tuning::pool::max_block_bytes ? std::bit_ceil(total) : total,
+                   buffer::unpooled);
     ready_ = own->set_aside;
 }
 
 certain_memory::~certain_memory()
 {
     thread_blocks* const own = own_blocks::find();
-    if (own && own->set_aside && own->set_aside->capacity_bytes > largest_pooled_bytes)
+    if (own && own->set_aside && own->set_aside->capacity_bytes > tuning::pool::max_block_bytes)
         std::free(std::exchange(own->set_aside, nullptr));
 }
 
@@ -384,7 +378,7 @@ void destroy_buffer(buffer* block) noexcept
 {
     const std::size_t index = small_class_of(*block);
     thread_blocks* const own = own_blocks::find();
-    if (index >= small_class_count || !own || !own->give(block, index)) [[unlikely]]
+    if (index >= tuning::pool::small_classes || !own || !own->give(block, index)) [[unlikely]]
         destroy_otherwise(block);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/memory/loan.hpp"
+#include "base/tuning.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -41,14 +42,10 @@ struct buffer {
 /// up to 1 KiB that are freed in the same thread, which saves most of their cost.
 buffer* allocate_buffer(std::size_t bytes) noexcept;
 
-/// Of a buffer from allocate_rotating_buffer().
-inline constexpr std::size_t rotating_capacity_bytes = 32 * 1024;
-/// So much that has come back is kept by the whole process at most.
-inline constexpr std::size_t most_rotating_bytes = 3 * 512 * 1024;
-
-/// A block of `rotating_capacity_bytes` with one reference, for bytes that another thread reads
-/// while the next ones are written: of those that have come back the one that came first, if there
-/// are `waiting_bytes` of them or more, and otherwise a new one; null when memory is exhausted.
+/// A block of `tuning::queue::max_chunk_bytes` with one reference, for bytes that another thread
+/// reads while the next ones are written: of those that have come back the one that came first, if
+/// there are `waiting_bytes` of them or more, and otherwise a new one; null when memory is
+/// exhausted.
 ///
 /// What another processor has just read lies in its caches, and to write there again means to wait
 /// until they have given each line up; what lies in a cache that both share does not. So the blocks

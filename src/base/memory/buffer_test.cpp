@@ -78,12 +78,12 @@ TEST(Buffer, many_large_ones_are_had_soon_on_a_busy_machine)
 
 TEST(Buffer, rotates_once_enough_blocks_wait)
 {
-    constexpr std::size_t most = most_rotating_bytes / rotating_capacity_bytes;
+    constexpr std::size_t most = tuning::queue::max_rotating_bytes / tuning::queue::max_chunk_bytes;
     std::vector<buffer_ref> blocks; // first what others have left there, then new ones
     for (std::size_t i = 0; i < 2 * most; ++i) {
         blocks.emplace_back(allocate_rotating_buffer(0));
         ASSERT_TRUE(blocks.back());
-        ASSERT_LE(rotating_capacity_bytes, blocks.back()->capacity_bytes);
+        ASSERT_LE(tuning::queue::max_chunk_bytes, blocks.back()->capacity_bytes);
         std::memset(blocks.back()->data, 'x', blocks.back()->capacity_bytes);
     }
     std::vector<const buffer*> waiting;
@@ -92,13 +92,13 @@ TEST(Buffer, rotates_once_enough_blocks_wait)
         blocks[i].reset();
     }
     for (const buffer* const longest : waiting) {
-        const buffer_ref block(allocate_rotating_buffer(most_rotating_bytes));
+        const buffer_ref block(allocate_rotating_buffer(tuning::queue::max_rotating_bytes));
         EXPECT_EQ(longest, block.get());
         EXPECT_TRUE(block->unique());
     }
-    const buffer_ref taken(allocate_rotating_buffer(most_rotating_bytes));
+    const buffer_ref taken(allocate_rotating_buffer(tuning::queue::max_rotating_bytes));
     EXPECT_EQ(waiting.front(), taken.get());
-    const buffer_ref made(allocate_rotating_buffer(most_rotating_bytes));
+    const buffer_ref made(allocate_rotating_buffer(tuning::queue::max_rotating_bytes));
     EXPECT_EQ(waiting.end(), std::find(waiting.begin(), waiting.end(), made.get()));
 }
 

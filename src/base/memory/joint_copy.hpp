@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
@@ -17,7 +19,10 @@ namespace zlink::base {
 class joint_copy {
 public:
     joint_copy(const std::byte* from, std::byte* to, std::size_t bytes) noexcept
-        : from_(from), to_(to), bytes_(bytes), pieces_((bytes + piece_bytes - 1) / piece_bytes)
+        : from_(from),
+          to_(to),
+          bytes_(bytes),
+          pieces_((bytes + tuning::inproc::piece_bytes - 1) / tuning::inproc::piece_bytes)
     {}
     joint_copy(const joint_copy&) = delete;
     joint_copy& operator=(const joint_copy&) = delete;
@@ -43,7 +48,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t piece_bytes = 16 * 1024;
     static constexpr std::uint64_t one_of_back = std::uint64_t{1} << 32;
 
     static std::size_t front(std::uint64_t claimed) noexcept
@@ -53,8 +57,8 @@ private:
     static std::size_t back(std::uint64_t claimed) noexcept { return claimed >> 32; }
     void copy(std::size_t piece) noexcept
     {
-        const std::size_t at = piece * piece_bytes;
-        std::memcpy(to_ + at, from_ + at, std::min(piece_bytes, bytes_ - at));
+        const std::size_t at = piece * tuning::inproc::piece_bytes;
+        std::memcpy(to_ + at, from_ + at, std::min(tuning::inproc::piece_bytes, bytes_ - at));
     }
 
     const std::byte* const from_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory/loan.hpp"
 
+#include "base/tuning.hpp"
+
 #include <algorithm>
 #include <climits>
 #include <cstring>
@@ -11,28 +13,20 @@
 
 namespace zlink::base {
 
-namespace {
-
-// So much is copied between two looks at what the reader does.
-constexpr std::size_t piece_bytes = 16 * 1024;
-// A copy of some hundred KiB takes less time than so many yields.
-constexpr int yields_before_sleep = 200;
-
-} // namespace
-
 void loan::offer(const std::byte* from, std::byte* block, std::size_t bytes) noexcept
 {
-    std::memcpy(block, from, std::min(bytes, copied_at_once_bytes));
+    std::memcpy(block, from, std::min(bytes, tuning::inproc::copied_at_once_bytes));
     state_.store(offered, std::memory_order_relaxed); // published with the block
 }
 
 bool loan::settle(const std::byte* from, std::byte* block, std::size_t bytes,
                   void* const& request) noexcept
 {
-    for (std::size_t at = copied_at_once_bytes; at < bytes; at += piece_bytes) {
+    for (std::size_t at = tuning::inproc::copied_at_once_bytes; at < bytes;
+         at += tuning::inproc::piece_bytes) {
         if ((state_.load(std::memory_order_relaxed) & ~asleep_bit) >= borrowed)
             break;
-        std::memcpy(block + at, from + at, std::min(piece_bytes, bytes - at));
+        std::memcpy(block + at, from + at, std::min(tuning::inproc::piece_bytes, bytes - at));
     }
     std::uint32_t seen = offered;
     if (state_.compare_exchange_strong(seen, none, std::memory_order_acq_rel))
@@ -81,7 +75,7 @@ void loan::await_copy() noexcept
 
 void loan::wait_while(state current) noexcept
 {
-    for (int yields = 0; yields < yields_before_sleep; ++yields) {
+    for (int yields = 0; yields < tuning::inproc::yields_before_sleep; ++yields) {
         if (state_.load(std::memory_order_acquire) != current)
             return;
         std::this_thread::yield(); // to the other, if it shares the processor

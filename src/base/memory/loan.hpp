@@ -17,9 +17,6 @@ namespace zlink::base {
 /// Thread safety: one writer and one reader; lent() in any thread.
 class loan {
 public:
-    /// Bytes at the beginning that are in the block from the start.
-    static constexpr std::size_t copied_at_once_bytes = 4 * 1024;
-
     /// Reader. May the body still be missing in the block? Once it says no, it is no for ever.
     bool lent() const noexcept { return state_.load(std::memory_order_acquire) != none; }
 

@@ -39,7 +39,7 @@ TEST(Loan, is_copied_by_the_writer_if_nobody_reads)
     EXPECT_FALSE(subject.lent());
     subject.offer(source.data(), block.data(), block.size());
     EXPECT_TRUE(subject.lent());
-    EXPECT_EQ(0, std::memcmp(block.data(), source.data(), loan::copied_at_once_bytes));
+    EXPECT_EQ(0, std::memcmp(block.data(), source.data(), tuning::inproc::copied_at_once_bytes));
     EXPECT_FALSE(subject.answered());
     void* request = nullptr;
     EXPECT_FALSE(subject.settle(source.data(), block.data(), block.size(), request));

@@ -3,6 +3,7 @@
 
 #include "base/pace/trial_interval.hpp"
 #include "base/system/held_signals.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
 #include <algorithm>
@@ -35,13 +36,6 @@ struct this_processor {
 template <class Processor>
 class basic_adaptive_spin {
 public:
-    /// A look ends this long after the last progress; later only if other threads had the processor
-    /// meanwhile.
-    static constexpr std::chrono::microseconds longest_look{100};
-    /// With more messages than this since its last wait a thread is in a stream, not in a dialogue:
-    /// it sleeps, and gets the next ones in batches.
-    static constexpr unsigned most_in_dialogue = 16;
-
     /// Waits, with `sleep()`, after a look if that is worth its time. `found()` tells by a glance
     /// whether there is news; `in_stream`: news come whether this thread answers or not.
     /// `signalled` if found() said so, `interrupted` if a signal handler ran while looking, else
@@ -61,21 +55,6 @@ public:
     }
 
 private:
-    // Two threads that talk to each other and both sleep between see sleeps of two wake-ups.
-    static constexpr std::chrono::microseconds short_sleep{300};
-    // A look was good if it took half the time of the sleeps before it, or no more than this.
-    static constexpr std::chrono::microseconds always_good{20};
-    // Where a look is a few loads, to yield takes several times as long: news would come late. But
-    // if others have run meanwhile, one of them may be who is to bring the news.
-    static constexpr std::chrono::microseconds between_yields{2};
-    // If the event came right after the first sched_yield() of so many spins in a row, its producer
-    // shares this processor, and the next spins yield at once. Every so many spins try without.
-    static constexpr unsigned enough_by_yields = 2;
-    static constexpr unsigned looks_between_trials = 16;
-    static constexpr int first_credit = 6;
-    static constexpr int most_credit = 16;
-    static constexpr int cost_of_bad_look = 2;
-
     template <class Found>
     wait_result look(deadline until, Found& found)
     {
@@ -91,48 +70,54 @@ private:
             const auto now = Processor::now();
             if (seen == glance::progress && now < until)
                 begin = now;
-            if (success || now >= std::min(until, begin + longest_look)) {
-                looked(success && now - begin <= std::max<std::chrono::nanoseconds>(
-                                                     always_good, usual_sleep_ / 2));
+            if (success || now >= std::min(until, begin + tuning::spin::max_time)) {
+                looked(success &&
+                       now - begin <= std::max<std::chrono::nanoseconds>(
+                                          tuning::spin::always_good_time, usual_sleep_ / 2));
                 if (success && !first)
-                    by_first_yield_ = just_yielded && yields == 1
-                                          ? std::min(by_first_yield_ + 1, enough_by_yields)
-                                          : 0;
+                    by_first_yield_ =
+                        just_yielded && yields == 1
+                            ? std::min(by_first_yield_ + 1, tuning::spin::spins_by_yield)
+                            : 0;
                 if (success)
                     return wait_result::signalled;
                 return held.waiting() ? wait_result::interrupted : wait_result::timeout;
             }
-            just_yielded = gives_way || shares_processor_ || now - yielded >= between_yields;
+            just_yielded =
+                gives_way || shares_processor_ || now - yielded >= tuning::spin::between_yields;
             if (just_yielded) {
                 ++yields;
                 Processor::yield(); // whoever is to bring the news may want this processor
                 yielded = Processor::now();
-                shares_processor_ = yielded - now >= between_yields;
+                shares_processor_ = yielded - now >= tuning::spin::between_yields;
             }
         }
     }
 
+    // If the event came right after the first sched_yield() of several spins in a row, its producer
+    // shares this processor, and the next spins yield at once. Now and then one tries without.
     bool gives_way_at_once() noexcept
     {
-        return by_first_yield_ == enough_by_yields && ++looks_ % looks_between_trials != 0;
+        return by_first_yield_ == tuning::spin::spins_by_yield &&
+               ++looks_ % tuning::spin::spins_between_trials != 0;
     }
 
     void looked(bool well) noexcept
     {
         if (well) {
-            credit_ = std::min(credit_ + 1, most_credit);
-            if (credit_ == most_credit)
+            credit_ = std::min(credit_ + 1, tuning::spin::max_credit);
+            if (credit_ == tuning::spin::max_credit)
                 short_sleeps_needed_.reset();
             return;
         }
-        credit_ -= cost_of_bad_look;
+        credit_ -= tuning::spin::cost_of_bad_spin;
         if (credit_ <= 0)
             short_sleeps_needed_.lengthen();
     }
 
     void slept(std::chrono::nanoseconds time) noexcept
     {
-        if (time > short_sleep) {
+        if (time > tuning::spin::short_sleep) {
             short_sleeps_ = 0;
             return;
         }
@@ -140,7 +125,7 @@ private:
         usual_sleep_ += (time - usual_sleep_) / 4;
         if (short_sleeps_ < short_sleeps_needed_.length() || credit_ > 0)
             return;
-        credit_ = first_credit;
+        credit_ = tuning::spin::first_credit;
         short_sleeps_ = 0;
     }
 
@@ -150,7 +135,8 @@ private:
     unsigned by_first_yield_ = 0;            ///< looks in a row whose first yield brought the news
     unsigned looks_ = 0;                     ///< since there have been enough of them
     unsigned short_sleeps_ = 0;
-    trial_interval<4, 1024> short_sleeps_needed_; ///< until looks are tried
+    trial_interval<tuning::spin::min_short_sleeps, tuning::max_trial_interval>
+        short_sleeps_needed_; ///< until looks are tried
 };
 
 using adaptive_spin = basic_adaptive_spin<this_processor>;

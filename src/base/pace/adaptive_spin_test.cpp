@@ -107,7 +107,7 @@ TEST_F(Patience, sleeps_when_a_look_finds_nothing)
                                       },
                                       short_sleep));
     EXPECT_GT(looks, 0);
-    EXPECT_GE(simulated_processor::now() - begin, spin::longest_look);
+    EXPECT_GE(simulated_processor::now() - begin, tuning::spin::max_time);
 }
 
 TEST_F(Patience, a_look_goes_on_while_there_is_progress)
@@ -118,7 +118,7 @@ TEST_F(Patience, a_look_goes_on_while_there_is_progress)
                                           false, no_deadline,
                                           [&] {
                                               return simulated_processor::now() - begin <
-                                                             spin::longest_look * 3
+                                                             tuning::spin::max_time * 3
                                                          ? glance::progress
                                                          : glance::news;
                                           },
@@ -165,7 +165,7 @@ TEST_F(Patience, a_look_does_not_outlast_the_deadline)
 TEST_F(Patience, progress_does_not_outlast_the_deadline)
 {
     spin subject = ready_to_look();
-    const auto until = simulated_processor::now() + spin::longest_look * 2;
+    const auto until = simulated_processor::now() + tuning::spin::max_time * 2;
     EXPECT_EQ(wait_result::ready, subject.wait(
                                       false, until, [] { return glance::progress; }, short_sleep));
     EXPECT_GE(simulated_processor::now(), until);

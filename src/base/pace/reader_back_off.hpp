@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/trial_interval.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
 #include <chrono>
@@ -21,8 +22,6 @@ namespace zlink::base {
 /// Thread safety: one thread at a time.
 class reader_back_off {
 public:
-    static constexpr std::chrono::nanoseconds break_time{500};
-
     /// The reader has taken all it knew of, `taken` messages since the beginning, and is going to
     /// look. Should it take a break first? `now()` tells the time; it is asked now and then only.
     template <class Now>
@@ -41,8 +40,8 @@ public:
     template <class Look>
     static void take_breaks(Look look)
     {
-        for (int breaks = 0; breaks < most_breaks_at_once; ++breaks) {
-            const auto until = steady_clock::now() + break_time;
+        for (int breaks = 0; breaks < tuning::back_off::max_breaks; ++breaks) {
+            const auto until = steady_clock::now() + tuning::back_off::break_time;
             while (steady_clock::now() < until)
                 ; // touches nothing that the writer needs
             if (look())
@@ -53,17 +52,6 @@ public:
 private:
     using duration = steady_clock::duration;
 
-    static constexpr int most_breaks_at_once = 4;
-    // In most dialogues no message comes so soon after the other.
-    static constexpr std::chrono::nanoseconds fast{400};
-    static constexpr std::uint64_t few = 4; ///< found by a look
-    static constexpr unsigned looks_in_window = 64;
-    static constexpr unsigned breaks_in_window = 32;
-    // Then it is looked at again how fast they come without.
-    static constexpr unsigned most_windows_with_breaks = 256;
-    // With so many the breaks have paid, whatever ended them.
-    static constexpr unsigned fewest_good_windows = 4;
-
     void end_window(std::uint64_t taken, steady_clock::time_point now)
     {
         const std::uint64_t messages = taken - taken_before_;
@@ -71,11 +59,15 @@ private:
             messages ? (now - begin_) / static_cast<duration::rep>(messages) : duration::max();
         if (breaks_)
             judge_breaks(each);
-        else if (each < fast && messages < few * looks_in_window && windows_until_try_-- <= 1)
+        else if (each < tuning::back_off::max_message_time &&
+                 messages <
+                     tuning::back_off::max_messages_per_read * tuning::back_off::reads_in_window &&
+                 windows_until_try_-- <= 1)
             begin_breaks(each);
         taken_before_ = taken;
         begin_ = now;
-        remaining_looks_ = breaks_ ? breaks_in_window : looks_in_window;
+        remaining_looks_ =
+            breaks_ ? tuning::back_off::breaks_in_window : tuning::back_off::reads_in_window;
     }
     void begin_breaks(duration each) noexcept
     {
@@ -87,22 +79,22 @@ private:
     {
         ++windows_with_breaks_;
         const bool in_vain = each > each_without_ * 9 / 10;
-        if (!in_vain && windows_with_breaks_ < most_windows_with_breaks)
+        if (!in_vain && windows_with_breaks_ < tuning::max_windows_of_trial)
             return;
         breaks_ = false;
-        windows_until_try_ = windows_with_breaks_ < fewest_good_windows
+        windows_until_try_ = windows_with_breaks_ < tuning::back_off::min_good_windows
                                  ? windows_between_tries_.lengthen()
                                  : windows_between_tries_.reset();
     }
 
-    unsigned remaining_looks_ = looks_in_window;
+    unsigned remaining_looks_ = tuning::back_off::reads_in_window;
     bool breaks_ = false;
     std::uint64_t taken_before_ = 0; ///< the window
     steady_clock::time_point begin_{};
     duration each_without_{}; ///< time from message to message without breaks
     unsigned windows_with_breaks_ = 0;
     unsigned windows_until_try_ = 1;
-    trial_interval<1, 1024> windows_between_tries_;
+    trial_interval<1, tuning::max_trial_interval> windows_between_tries_;
 };
 
 } // namespace zlink::base

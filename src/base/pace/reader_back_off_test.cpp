@@ -82,7 +82,7 @@ TEST_F(ReadingPace, a_break_ends_when_something_is_found)
     const auto begin = steady_clock::now();
     reader_back_off::take_breaks([&] { return ++looks == 2; });
     EXPECT_EQ(2, looks);
-    EXPECT_GE(steady_clock::now() - begin, 2 * reader_back_off::break_time);
+    EXPECT_GE(steady_clock::now() - begin, 2 * tuning::back_off::break_time);
     looks = 0;
     reader_back_off::take_breaks([&] { return ++looks == 1000; });
     EXPECT_LT(looks, 10);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/trial_interval.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
 #include <chrono>
@@ -19,7 +20,7 @@ public:
     enum class step : unsigned char { nothing, progress, done };
 
     /// How long nothing may move.
-    explicit write_retry(std::chrono::microseconds longest_stall = std::chrono::microseconds(300))
+    explicit write_retry(std::chrono::microseconds longest_stall = tuning::write_retry::max_stall)
         : longest_stall_(longest_stall)
     {}
 
@@ -36,7 +37,9 @@ public:
         auto progress = begin;
         auto now = begin;
         unsigned in_vain = 0;
-        for (unsigned i = 0; i < fewest_attempts || now - begin < longest_wait; ++i) {
+        for (unsigned i = 0;
+             i < tuning::write_retry::min_attempts || now - begin < tuning::write_retry::max_wait;
+             ++i) {
             std::this_thread::yield(); // to the reader, if it shares the processor
             const step made = attempt();
             if (made == step::done) {
@@ -48,7 +51,8 @@ public:
                 progress = now;
                 in_vain = 0;
                 stalls_after_vain_wait_.reset();
-            } else if (++in_vain >= fewest_attempts_in_vain && now - progress >= longest_stall_) {
+            } else if (++in_vain >= tuning::write_retry::min_vain_attempts &&
+                       now - progress >= longest_stall_) {
                 stalls_to_pass_ = stalls_after_vain_wait_.lengthen();
                 break;
             }
@@ -57,14 +61,9 @@ public:
     }
 
 private:
-    static constexpr std::chrono::milliseconds longest_wait{1};
-    // The reader may have to wait for a processor as well.
-    static constexpr unsigned fewest_attempts = 16;
-    static constexpr unsigned fewest_attempts_in_vain = 4;
-
     const std::chrono::microseconds longest_stall_;
     unsigned stalls_to_pass_ = 0; ///< before the next one is waited for
-    trial_interval<1, 64> stalls_after_vain_wait_;
+    trial_interval<1, tuning::write_retry::max_passed_stalls> stalls_after_vain_wait_;
 };
 
 } // namespace zlink::base

@@ -63,7 +63,8 @@ std::size_t byte_queue::rotating_bytes() const noexcept
     const std::uint64_t each = messages_ ? committed_position_ / messages_ : 0;
     if (messages == 0 || each == 0)
         return 0;
-    return messages > most_rotating_bytes / each ? most_rotating_bytes : messages * each * 3 / 4;
+    return messages > tuning::queue::max_rotating_bytes / each ? tuning::queue::max_rotating_bytes
+                                                               : messages * each * 3 / 4;
 }
 
 byte_queue::segment* byte_queue::take_with_rotating_chunk() noexcept
@@ -85,10 +86,12 @@ byte_queue::segment* byte_queue::take_with_rotating_chunk() noexcept
 byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
 {
     if (rotating_messages_.load(std::memory_order_relaxed) != 0 &&
-        bytes <= rotating_capacity_bytes && next_chunk_bytes_ == largest_chunk_bytes)
+        bytes <= tuning::queue::max_chunk_bytes &&
+        next_chunk_bytes_ == tuning::queue::max_chunk_bytes)
         return take_with_rotating_chunk();
-    if (next_chunk_bytes_ == first_chunk_bytes && ++chunks_of_size_ > first_chunks) {
-        next_chunk_bytes_ = smallest_kept_chunk_bytes;
+    if (next_chunk_bytes_ == tuning::queue::first_chunk_bytes &&
+        ++chunks_of_size_ > tuning::queue::first_chunks) {
+        next_chunk_bytes_ = tuning::queue::min_kept_chunk_bytes;
         chunks_of_size_ = 0;
     }
     if (!spare_with_chunk_) {
@@ -114,8 +117,9 @@ byte_queue::segment* byte_queue::take_with_chunk(std::size_t bytes) noexcept
     }
     // Two are enough where one is read while the other is written. If a third is needed, more is
     // under way than fits into two.
-    if (next_chunk_bytes_ != first_chunk_bytes && ++chunks_of_size_ > kept_chunks) {
-        next_chunk_bytes_ = std::min(next_chunk_bytes_ * 2, largest_chunk_bytes);
+    if (next_chunk_bytes_ != tuning::queue::first_chunk_bytes &&
+        ++chunks_of_size_ > tuning::queue::kept_chunks) {
+        next_chunk_bytes_ = std::min(next_chunk_bytes_ * 2, tuning::queue::max_chunk_bytes);
         chunks_of_size_ = 0;
     }
     return s;
@@ -357,7 +361,7 @@ void byte_queue::release(segment* passed) noexcept
     if (passed->owner) {
         if (!passed->is_body && !passed->is_shared && passed->owner->unique() &&
             passed->owner->size_class != buffer::rotating &&
-            returned_chunks_.load(std::memory_order_relaxed) < kept_chunks) {
+            returned_chunks_.load(std::memory_order_relaxed) < tuning::queue::kept_chunks) {
             returned_chunks_.fetch_add(1, std::memory_order_relaxed);
             returned_with_chunk_.push(passed);
             return;

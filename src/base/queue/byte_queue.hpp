@@ -3,6 +3,7 @@
 
 #include "base/memory/buffer.hpp"
 #include "base/sync/asymmetric_fence.hpp"
+#include "base/tuning.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -264,13 +265,6 @@ public:
 
 private:
     static constexpr std::uint64_t asleep_bit = 1;
-    // Chunks start tiny, as many queues carry a short message now and then and there may be very
-    // many of them, and double as long as the bytes under way need more than two of a size.
-    static constexpr std::size_t first_chunk_bytes = 80; // 128 with what a buffer begins with
-    static constexpr int first_chunks = 8;
-    static constexpr std::size_t smallest_kept_chunk_bytes = 4 * 1024;
-    static constexpr std::size_t largest_chunk_bytes = rotating_capacity_bytes;
-    static constexpr int kept_chunks = 2;
 
     std::uint64_t tail_position() const noexcept
     {
@@ -332,7 +326,7 @@ private:
     std::byte* own_end_ = nullptr;   ///< chunk_end_
     segment* spare_bare_ = nullptr;
     segment* spare_with_chunk_ = nullptr;
-    std::size_t next_chunk_bytes_ = first_chunk_bytes;
+    std::size_t next_chunk_bytes_ = tuning::queue::first_chunk_bytes;
     int chunks_of_size_ = 0; ///< made since next_chunk_bytes_ changed; of the first size: used
 
     // consumer

@@ -64,7 +64,7 @@ std::size_t different(const std::vector<const std::byte*>& chunks)
 
 TEST(ByteQueue, uses_chunks_in_turn_if_it_is_to)
 {
-    constexpr int messages_in_chunk = rotating_capacity_bytes / message_bytes;
+    constexpr int messages_in_chunk = tuning::queue::max_chunk_bytes / message_bytes;
     const auto grow = [](byte_queue& queue) {
         for (int number = 0; number < 4 * messages_in_chunk; ++number)
             write(queue, static_cast<char>(number));

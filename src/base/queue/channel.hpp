@@ -3,6 +3,7 @@
 
 #include "base/queue/byte_queue.hpp"
 #include "base/queue/conflation_slot.hpp"
+#include "base/tuning.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -138,7 +139,7 @@ private:
         if (half && producer_limit() > 0 &&
             theirs > 0) // an application takes, and may stop at any time
             return std::min(half, static_cast<std::uint64_t>(theirs) + 1);
-        return half ? half : unlimited_step;
+        return half ? half : tuning::queue::unlimited_step_messages;
     }
     bool report_if_due() noexcept
     {
@@ -148,7 +149,6 @@ private:
     }
 
     static constexpr std::uint64_t waiting_bit = 1;
-    static constexpr std::uint64_t unlimited_step = 4096;
 
     // producer
     alignas(cache_line_bytes) std::atomic<std::uint64_t> sent_{0};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/wait/waiter.hpp"
 
+#include "base/tuning.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <climits>
@@ -60,7 +62,6 @@ wait_result waiter::wait(std::uint32_t seen, deadline until)
 wait_result waiter::poll(std::uint32_t seen, deadline until, const polling& how)
 {
     // Without an alarm: short at first, for an answer that is on its way.
-    constexpr auto longest_slice = std::chrono::milliseconds(8);
     auto slice = std::chrono::milliseconds(1);
     pollfd& alarm = how.descriptors.front();
     alarm = {how.alarm ? how.alarm->descriptor() : -1, POLLIN, 0};
@@ -68,7 +69,7 @@ wait_result waiter::poll(std::uint32_t seen, deadline until, const polling& how)
         deadline look_at = until;
         if (!how.alarm) {
             look_at = std::min(until, steady_clock::now() + slice);
-            slice = std::min(2 * slice, longest_slice);
+            slice = std::min(2 * slice, tuning::direct_reading::max_poll_slice);
         }
         timespec remaining{};
         const int result =

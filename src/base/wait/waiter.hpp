@@ -91,8 +91,6 @@ public:
     wait_result poll(std::uint32_t seen, deadline until, const polling& how);
     /// `signals`: were there any?
     void end_polling(const polling& how, bool signals) noexcept;
-    /// So many connections can be read by the thread that waits for them.
-    static constexpr std::size_t most_others = 8;
 
 private:
     std::atomic<std::uint32_t> count_{0};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/datagram_session.hpp"
 
+#include "base/tuning.hpp"
+
 #include "engine/codec/group_datagram.hpp"
 
 #include <cerrno>
@@ -13,8 +15,6 @@ namespace group_datagram = engine::group_datagram;
 namespace zmtp3 = engine::zmtp3;
 
 constexpr std::size_t largest_datagram_bytes = 64 * 1024;
-// Fairness limit: datagrams in one call.
-constexpr int datagrams_per_call = 64;
 
 iovec piece_of(const void* data, std::size_t bytes)
 {
@@ -111,7 +111,8 @@ void datagram_session::on_writable() noexcept
 // At the end all goes out in one call: see settle().
 void datagram_session::send()
 {
-    for (int datagrams = 0; closing_ || datagrams < datagrams_per_call; ++datagrams) {
+    for (int datagrams = 0; closing_ || datagrams < tuning::turn::operations_per_call;
+         ++datagrams) {
         if (finished_ || waiting_to_write_)
             return;
         if (!send_next()) {
@@ -174,7 +175,7 @@ void datagram_session::receive()
         return;
     if (buffer_.empty())
         buffer_.resize(largest_datagram_bytes);
-    for (int datagrams = 0; datagrams < datagrams_per_call; ++datagrams) {
+    for (int datagrams = 0; datagrams < tuning::turn::operations_per_call; ++datagrams) {
         if (finished_ || closing_ || waiting_to_read_ || !end_->can_write())
             return; // on_writable() goes on
         transport::datagram got;

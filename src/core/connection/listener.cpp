@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/listener.hpp"
 
+#include "base/tuning.hpp"
+
 #include <algorithm>
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -15,9 +17,6 @@ namespace {
 
 // No descriptors or memory left for another connection: the next try.
 constexpr std::chrono::milliseconds pause_after_failure{50};
-
-// Fairness limit: connections accepted in one call.
-constexpr int accepts_per_call = 64;
 
 // With fewer sessions than this those that have ended need not be looked for.
 constexpr std::size_t fewest_sessions = 16;
@@ -86,7 +85,7 @@ void listener::wait_later() noexcept
 void listener::accept()
 {
     acceptor_->collect();
-    for (int accepted = 0; accepted < accepts_per_call; ++accepted) {
+    for (int accepted = 0; accepted < tuning::turn::operations_per_call; ++accepted) {
         runtime::io_thread* target = pool_.choose(options_->affinity);
         if (!target)
             target = &thread_;

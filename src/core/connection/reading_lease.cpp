@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reading_lease.hpp"
 #include "base/system/no_cancellation.hpp"
+#include "base/tuning.hpp"
 
 #include <new>
 #include <utility>
 
 namespace zlink::core {
-namespace {
-
-// What is leased and not used for so long is taken back.
-constexpr std::chrono::milliseconds watch_interval{10};
-// What the socket's thread reads in one go leaves its cache again if it is much more.
-constexpr std::size_t read_ahead_bytes = 256 * 1024;
-// With fewer bytes the call takes more than the copy.
-constexpr std::size_t fewest_timed_bytes = 16 * 1024;
-
-} // namespace
+namespace {} // namespace
 
 // --- the socket's thread
 
@@ -98,7 +90,7 @@ reading_lease::read_end reading_lease::read_directly() noexcept
             end = read_end::full;
             break;
         }
-        if ((bytes >= read_ahead_bytes || in_->has_outside_body()) &&
+        if ((bytes >= tuning::direct_reading::read_ahead_bytes || in_->has_outside_body()) &&
             in_->messages() != messages_before) {
             end = read_end::ahead;
             break;
@@ -138,12 +130,12 @@ reading_lease::read_end reading_lease::read_directly() noexcept
 transport::io_result reading_lease::read_timed(const iovec* space, int count,
                                                std::size_t offered) noexcept
 {
-    if (offered < receive_placement::fewest_bytes)
+    if (offered < tuning::placement::min_offered_bytes)
         return from_->read_some(space, count);
     const bool outside = in_->reads_outside();
     const auto begin = base::steady_clock::now();
     const auto result = from_->read_some(space, count);
-    if (result.bytes >= fewest_timed_bytes)
+    if (result.bytes >= tuning::placement::min_timed_bytes)
         sharing_->place.note(outside, result.bytes, base::steady_clock::now() - begin);
     return result;
 }
@@ -195,7 +187,7 @@ bool reading_lease::grant(engine::decoder& in, transport::stream& from)
 void reading_lease::watch(std::function<void()> unused)
 {
     watching_ = true;
-    sharing_->timer.expires_after(watch_interval);
+    sharing_->timer.expires_after(tuning::direct_reading::watch_interval);
     sharing_->timer.async_wait([this, unused = std::move(unused)](const auto& error) {
         if (error || !watching_)
             return;

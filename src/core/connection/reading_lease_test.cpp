@@ -305,8 +305,8 @@ TEST_P(ReadingOutside, reads_a_large_body_into_the_memory_given)
     ASSERT_TRUE(receiver_.peek(part));
     EXPECT_EQ(part.owner, last.read.body.announced);
     EXPECT_EQ(part.size, body_bytes);
-    EXPECT_TRUE(part.text().substr(0, base::loan::copied_at_once_bytes) ==
-                body_.substr(0, base::loan::copied_at_once_bytes));
+    EXPECT_TRUE(part.text().substr(0, tuning::inproc::copied_at_once_bytes) ==
+                body_.substr(0, tuning::inproc::copied_at_once_bytes));
     receiver_.pop();
     EXPECT_EQ(take_message(), "next");
     last.read.body.announced->drop_reference();

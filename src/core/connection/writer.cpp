@@ -368,7 +368,7 @@ writer::passed writer::write_through(const iovec (&message)[2], base::certain_me
         return result;
     if (!out_.can_pass_by())
         return write_encoded(message, for_rest, how);
-    iovec entries[outgoing::most_entries];
+    iovec entries[tuning::writing::max_pieces];
     base::byte_queue::batch before;
     if (owns_writing_) {
         if (!out_.list_all(entries, before))
@@ -434,7 +434,7 @@ writer::passed writer::write_encoded(const iovec (&message)[2], base::certain_me
     bool failed = !out_.encode_past(bytes_of(message[0]), bytes_of(message[1]));
     bool any_written = false;
     const auto write_more = [&] {
-        iovec entries[outgoing::most_entries];
+        iovec entries[tuning::writing::max_pieces];
         const auto next = out_.next(entries, false);
         const transport::io_result written = write(entries, static_cast<int>(next.count));
         failed = written.failed();
@@ -468,7 +468,7 @@ writer::outcome writer::drain_locked(int batches)
         return result;
     }
     for (;;) {
-        iovec entries[outgoing::most_entries];
+        iovec entries[tuning::writing::max_pieces];
         const outgoing::offer next = out_.next(entries, batches > 0);
         if (next.kind == engine::outgoing::offer_kind::bytes) {
             batches -= next.begins;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/trial_interval.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
 #include <chrono>
@@ -23,10 +24,6 @@ namespace zlink::core {
 /// Thread safety: one thread at a time.
 class bulk_sleep {
 public:
-    static constexpr std::uint64_t messages_in_window = 32;
-    /// Smaller messages come in batches anyway.
-    static constexpr std::size_t fewest_bytes = 32 * 1024;
-
     bool sleeps() const noexcept { return state_ != state::looks; }
 
     /// A read has moved `bytes` bytes and completed so many messages; `followed`: with a part of
@@ -39,22 +36,14 @@ public:
             return;
         messages_ += messages;
         any_followed_ |= followed;
-        if (messages_ >= messages_in_window ||
-            (state_ == state::tries && messages_ >= fewest_tried))
+        if (messages_ >= tuning::bulk_sleep::messages_in_window ||
+            (state_ == state::tries && messages_ >= tuning::bulk_sleep::messages_in_trial))
             end_window(now());
     }
 
 private:
     enum class state : std::uint8_t { looks, tries, sleeps };
     using time_point = base::steady_clock::time_point;
-
-    static constexpr std::uint64_t fewest_tried = 8;
-    static constexpr unsigned windows_of_try = 4;
-    // Of the time with looks. Single windows differ, and more so if they are short.
-    static constexpr double longest_window = 1.5;
-    static constexpr double longest_try = 1.05;
-    // Then it is looked at again how fast the stream is with looks.
-    static constexpr unsigned most_windows_asleep = 256;
 
     void end_window(time_point now) noexcept
     {
@@ -65,20 +54,20 @@ private:
         case state::looks:
             if (windows_until_try_ > 0)
                 --windows_until_try_;
-            else if (followed && bytes_ >= messages_ * fewest_bytes)
+            else if (followed && bytes_ >= messages_ * tuning::batching::min_unbatched_bytes)
                 try_sleeping(ns_per_byte);
             break;
         case state::tries:
-            tried_ns_per_byte_ += ns_per_byte / windows_of_try;
+            tried_ns_per_byte_ += ns_per_byte / tuning::bulk_sleep::windows_of_trial;
             followed_in_try_ |= followed;
-            if (ns_per_byte > looking_ns_per_byte_ * longest_window)
+            if (ns_per_byte > looking_ns_per_byte_ * tuning::bulk_sleep::max_window_ratio)
                 look_again();
-            else if (++windows_asleep_ == windows_of_try)
+            else if (++windows_asleep_ == tuning::bulk_sleep::windows_of_trial)
                 end_try();
             break;
         case state::sleeps:
-            if (++windows_asleep_ == most_windows_asleep || !followed ||
-                ns_per_byte > looking_ns_per_byte_ * longest_window)
+            if (++windows_asleep_ == tuning::max_windows_of_trial || !followed ||
+                ns_per_byte > looking_ns_per_byte_ * tuning::bulk_sleep::max_window_ratio)
                 look_again();
             break;
         }
@@ -98,7 +87,8 @@ private:
 
     void end_try() noexcept
     {
-        if (!followed_in_try_ || tried_ns_per_byte_ > looking_ns_per_byte_ * longest_try)
+        if (!followed_in_try_ ||
+            tried_ns_per_byte_ > looking_ns_per_byte_ * tuning::bulk_sleep::max_trial_ratio)
             return look_again();
         windows_asleep_ = 0;
         state_ = state::sleeps;
@@ -112,7 +102,7 @@ private:
     }
 
     state state_ = state::looks;
-    base::trial_interval<1, 1024> windows_between_tries_;
+    base::trial_interval<1, tuning::max_trial_interval> windows_between_tries_;
     unsigned windows_until_try_ = 1; ///< whole ones: the time of the first is not known
     unsigned windows_asleep_ = 0;
     double looking_ns_per_byte_ = 0;

@@ -10,7 +10,7 @@ using std::chrono::microseconds;
 
 class StreamWait : public ::testing::Test {
 protected:
-    static constexpr int window = bulk_sleep::messages_in_window;
+    static constexpr int window = tuning::bulk_sleep::messages_in_window;
 
     struct message_times {
         microseconds looking;
@@ -62,7 +62,7 @@ TEST_F(StreamWait, never_tries_in_a_dialogue)
 TEST_F(StreamWait, never_tries_with_small_messages)
 {
     EXPECT_EQ(0, receive(10'000, {microseconds(30), microseconds(30)}, some,
-                         bulk_sleep::fewest_bytes / 2));
+                         tuning::batching::min_unbatched_bytes / 2));
 }
 
 TEST_F(StreamWait, seldom_tries_where_that_takes_much_longer)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
 #include <algorithm>
@@ -23,29 +24,26 @@ class receive_placement {
 public:
     using duration = base::steady_clock::duration;
 
-    /// Reads that are offered less space are not worth being timed.
-    static constexpr std::size_t fewest_bytes = 48 * 1024;
-    /// So often the other place is tried again.
-    static constexpr unsigned reads_until_other = 16 * 1024;
-
     /// Is the next body to be read into the receiver's memory?
     bool outside() const noexcept
     {
-        if (outside_.reads < fewest_reads || block_.reads < fewest_reads)
-            return outside_.reads < fewest_reads;
-        return outside_.ns_per_byte <= block_.ns_per_byte + copy_ns_per_byte;
+        if (outside_.reads < tuning::placement::min_reads ||
+            block_.reads < tuning::placement::min_reads)
+            return outside_.reads < tuning::placement::min_reads;
+        return outside_.ns_per_byte <= block_.ns_per_byte + tuning::placement::copy_ns_per_byte;
     }
     /// A read has moved `bytes` bytes.
     void note(bool was_outside, std::size_t bytes, duration took) noexcept
     {
         (was_outside ? outside_ : block_).add(bytes, took);
-        if (++reads_ % reads_until_other == 0) // conditions change: what was worse is tried again
+        if (++reads_ % tuning::placement::reads_between_trials ==
+            0) // conditions change: what was worse is tried again
             (outside() ? block_ : outside_) = {};
     }
 
 private:
     struct place {
-        unsigned reads = 0; ///< counted up to fewest_reads
+        unsigned reads = 0; ///< counted up to tuning::placement::min_reads
         double ns_per_byte = 0;
 
         void add(std::size_t bytes, duration took) noexcept
@@ -57,13 +55,10 @@ private:
                 ns_per_byte = ns;
             else // one that was interrupted counts little
                 ns_per_byte += std::min(change / 5, ns_per_byte / 4);
-            if (reads < fewest_reads)
+            if (reads < tuning::placement::min_reads)
                 ++reads;
         }
     };
-
-    static constexpr unsigned fewest_reads = 8;
-    static constexpr double copy_ns_per_byte = 0.06; ///< from block to receiver, in a cache
 
     place outside_;
     place block_;

@@ -46,7 +46,7 @@ TEST_F(BodyPlace, counts_the_copy_that_a_block_needs)
 
 TEST_F(BodyPlace, finds_out_when_that_changes)
 {
-    constexpr int until_other = receive_placement::reads_until_other;
+    constexpr int until_other = tuning::placement::reads_between_trials;
     outside_of(1'000, microseconds(30), microseconds(10));
     outside_of(until_other, microseconds(10), microseconds(10));
     EXPECT_TRUE(place_.outside());
@@ -57,9 +57,9 @@ TEST_F(BodyPlace, finds_out_when_that_changes)
 TEST_F(BodyPlace, seldom_tries_the_slower_place)
 {
     outside_of(1'000, microseconds(30), microseconds(10));
-    EXPECT_LT(
-        outside_of(10 * receive_placement::reads_until_other, microseconds(30), microseconds(10)),
-        100);
+    EXPECT_LT(outside_of(10 * tuning::placement::reads_between_trials, microseconds(30),
+                         microseconds(10)),
+              100);
 }
 
 TEST_F(BodyPlace, a_read_that_was_interrupted_decides_nothing)

@@ -405,7 +405,7 @@ private:
     base::write_retry backlog_;
     /// Apart from the other: that the reader does not come for one body is no reason not to wait
     /// until it has caught up.
-    base::write_retry borrower_{std::chrono::microseconds(100)};
+    base::write_retry borrower_{tuning::write_retry::max_stall_of_loan};
     bool reader_borrows_ = false; ///< it has taken what was lent to it last
     plan plan_;                   ///< who writes what is committed next
     std::size_t batch_bytes_ = 0; ///< committed since the last flush

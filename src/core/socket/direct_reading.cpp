@@ -1,26 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/socket/direct_reading.hpp"
 
+#include "base/tuning.hpp"
+
 #include <chrono>
 #include <cstring>
 #include <utility>
 
 namespace zlink::core {
-namespace {
-
-// So many waits that follow one another within quick_wait, and the thread reads by itself.
-constexpr std::chrono::milliseconds quick_wait{2};
-constexpr unsigned quick_waits_until_reading = 8;
-constexpr unsigned quick_waits_until_next_try = 64;
-
-} // namespace
-
 bool direct_reading::is_worth_asking() noexcept
 {
     const auto now = base::steady_clock::now();
-    quick_waits_ = now - last_wait_ < quick_wait ? quick_waits_ + 1 : 0;
+    quick_waits_ = now - last_wait_ < tuning::direct_reading::quick_wait ? quick_waits_ + 1 : 0;
     last_wait_ = now;
-    return quick_waits_ % quick_waits_until_next_try == quick_waits_until_reading &&
+    return quick_waits_ % tuning::direct_reading::quick_waits_between_asking ==
+               tuning::direct_reading::quick_waits_until_asking &&
            connections_.empty();
 }
 

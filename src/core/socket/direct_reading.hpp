@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/adaptive_spin.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 #include "core/pipe/pipe.hpp"
 
@@ -22,8 +23,6 @@ public:
         pipe_end* pipe;
         int descriptor;
     };
-    /// As many as one thread can wait for.
-    static constexpr std::size_t most_connections = base::waiter::most_others;
 
     /// The thread is going to wait for input. True if it does so in quick succession, and the time
     /// has come to ask for connections: that is now and then, as it may not be granted.
@@ -42,7 +41,7 @@ public:
         if (contains(pipe))
             return;
         // More than there is place for may come from several times of asking.
-        if (connections_.size() == most_connections)
+        if (connections_.size() == tuning::direct_reading::max_connections)
             return pipe.stop_reading();
         const auto read = pipe.read_connection();
         if (read.got)

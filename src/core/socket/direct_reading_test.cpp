@@ -127,10 +127,10 @@ TEST_F(DirectReading, goes_on_with_the_others_when_one_ends)
 
 TEST_F(DirectReading, takes_no_more_than_a_thread_can_wait_for)
 {
-    std::vector<connection> many(direct_reading::most_connections + 1);
+    std::vector<connection> many(tuning::direct_reading::max_connections + 1);
     for (connection& each : many)
         add(each);
-    EXPECT_EQ(reading_.connections().size(), direct_reading::most_connections);
+    EXPECT_EQ(reading_.connections().size(), tuning::direct_reading::max_connections);
     EXPECT_EQ(many.back().peer->returns, 1);
     EXPECT_EQ(many.back().peer->reads, 0);
     reading_.give_back();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
 #include "core/connection/socket_link.hpp"
 #include "core/options/option_table.hpp"
 #include "core/pipe/pipe.hpp"
@@ -92,7 +93,7 @@ public:
     /// The part given last was used.
     virtual void received() = 0;
     /// Does receive() give parts as they come, without a look at more than their first
-    /// base::loan::copied_at_once_bytes bytes?
+    /// tuning::inproc::copied_at_once_bytes bytes?
     virtual bool passes_bodies_on() const noexcept { return false; }
     /// The pipe the part given last came from; null if from none.
     virtual const pipe_end* source() const noexcept { return nullptr; }

@@ -3,6 +3,7 @@
 
 #include "base/pace/adaptive_spin.hpp"
 #include "base/sync/asymmetric_mutex.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/mailbox.hpp"
 #include "base/wait/waiter.hpp"
 
@@ -77,10 +78,6 @@ public:
     void signal() noexcept override;
 
 private:
-    // A thread that takes turn after turn would keep others out for long if they share a processor:
-    // it is mostly interrupted within its turns. So it makes way now and then.
-    static constexpr unsigned turns_in_a_row = 16;
-
     void lock()
     {
         if (mutex_.try_lock())
@@ -91,8 +88,8 @@ private:
     }
     void unlock() noexcept
     {
-        const bool make_way =
-            queued_.load(std::memory_order_relaxed) != 0 && ++contended_ % turns_in_a_row == 0;
+        const bool make_way = queued_.load(std::memory_order_relaxed) != 0 &&
+                              ++contended_ % tuning::turn::socket_turns_in_a_row == 0;
         mutex_.unlock();
         if (make_way) [[unlikely]]
             std::this_thread::yield();

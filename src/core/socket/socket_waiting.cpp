@@ -2,6 +2,7 @@
 // Calls of a socket that block: sending and receiving where that cannot be done at once, until
 // there is room or input, time is up, or a signal or the end of the socket interrupts the wait.
 #include "base/system/held_signals.hpp"
+#include "base/tuning.hpp"
 #include "base/wait/sleep.hpp"
 #include "core/pace/burst.hpp"
 #include "core/pace/write_policy.hpp"
@@ -17,13 +18,6 @@
 namespace zlink::core {
 
 static_assert(EAGAIN == 11);
-
-namespace {
-
-// With more pipes than this a look at each before a sleep would cost more than it brings.
-constexpr std::size_t most_flushed = 64;
-
-} // namespace
 
 // Of a socket that is shut down.
 int socket::term_error() const noexcept
@@ -94,7 +88,7 @@ int socket::sleep(base::deadline until, bool for_input)
     write_batches();
     if (gate_) { // connections are never leased to one of many threads
         using purpose = socket_gate::purpose;
-        const bool in_stream = take_received() > base::adaptive_spin::most_in_dialogue;
+        const bool in_stream = take_received() > tuning::spin::max_messages_in_dialogue;
         const int error = gate_->sleep(*box_, mail_seen_, until,
                                        !for_input  ? purpose::room
                                        : in_stream ? purpose::message_of_stream
@@ -106,7 +100,7 @@ int socket::sleep(base::deadline until, bool for_input)
         consider_reading();
         const unsigned received = take_received();
         woken = receiving_spin_.wait(
-            reading_.empty() ? received > base::adaptive_spin::most_in_dialogue
+            reading_.empty() ? received > tuning::spin::max_messages_in_dialogue
                              : reading_.in_stream(),
             until,
             [&] {
@@ -142,7 +136,7 @@ base::wait_result socket::sleep_alone(base::deadline until, bool for_input)
         leave_reading();
         return base::wait_result::signalled;
     }
-    pollfd watched[1 + base::waiter::most_others]{};
+    pollfd watched[1 + tuning::direct_reading::max_connections]{};
     std::size_t used = 1;
     for (const auto& connection : reading_.connections())
         watched[used++] = {connection.descriptor, POLLIN, 0};
@@ -155,7 +149,7 @@ base::wait_result socket::sleep_alone(base::deadline until, bool for_input)
 
 void socket::flush() noexcept
 {
-    if (pipes_.numbers() > most_flushed)
+    if (pipes_.numbers() > tuning::turn::max_flushed_pipes)
         return; // the I/O threads look after them before long
     pipes_.for_each([](pipe_end& pipe) { pipe.flush_before_sleep(); });
 }
@@ -172,7 +166,7 @@ void socket::write_batches() noexcept
 void socket::consider_reading()
 {
     if (!reading_.is_worth_asking() || box_->watched() ||
-        pipes_.size() > direct_reading::most_connections)
+        pipes_.size() > tuning::direct_reading::max_connections)
         return;
     pipes_.for_each([](pipe_end& pipe) { pipe.ask_to_read(); });
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wait/proxy.hpp"
 
+#include "base/tuning.hpp"
+
 #include "core/pace/burst.hpp"
 #include "core/pace/held_wakeups.hpp"
 
@@ -15,13 +17,6 @@
 
 namespace zlink::core {
 namespace {
-
-// So many messages are moved in one direction before the other one has its turn.
-constexpr int burst_messages = 1000;
-// The readers of what was moved wait for so many messages more at most, see held_wakeups.
-constexpr int messages_between_looks = 64;
-// So many commands are obeyed before messages are moved again.
-constexpr int burst_commands = 16;
 
 // Not now, or never by this socket: something else has to happen first.
 bool has_to_wait(int error) noexcept
@@ -195,8 +190,8 @@ int proxy::move_messages(bool& moved)
         held.emplace();
     for (direction& way : ways_) {
         bool moved_this_way = false;
-        for (int messages = 0; messages < burst_messages; ++messages) {
-            if (messages % messages_between_looks == 0)
+        for (int messages = 0; messages < tuning::turn::proxy_messages; ++messages) {
+            if (messages % tuning::turn::proxy_messages_between_checks == 0)
                 held_wakeups::look();
             switch (forward(way)) {
             case progress::moved:
@@ -380,7 +375,7 @@ void proxy::drop_message(direction& way)
 int proxy::obey(bool& ended, bool& more)
 {
     for (int commands = 0; control_ && !ended; ++commands) {
-        if (commands == burst_commands) {
+        if (commands == tuning::turn::proxy_commands) {
             more = true;
             return 0;
         }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wait/wait_set.hpp"
 
+#include "base/tuning.hpp"
+
 #include "core/pace/burst.hpp"
 
 #include <algorithm>
@@ -103,13 +105,13 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
             return base::wait_result::signalled;
     if (gates_.empty())
         for (socket* each : readers_)
-            if (!each->prepare_to_poll(leased_, base::waiter::most_others))
+            if (!each->prepare_to_poll(leased_, tuning::direct_reading::max_connections))
                 return base::wait_result::signalled;
     unsigned messages = 0;
     for (socket* each : own_)
         messages += each->take_received();
     return own_.front()->polling_spin().wait(
-        leased_.empty() ? messages > base::adaptive_spin::most_in_dialogue
+        leased_.empty() ? messages > tuning::spin::max_messages_in_dialogue
                         : std::ranges::any_of(readers_, &socket::in_stream),
         until,
         [&] {
@@ -133,7 +135,7 @@ base::wait_result wait_set::sleep_reading(base::deadline until)
         leave_reading();
         return base::wait_result::signalled;
     }
-    std::array<pollfd, 1 + base::waiter::most_others> watched{};
+    std::array<pollfd, 1 + tuning::direct_reading::max_connections> watched{};
     std::size_t used = 1;
     for (const int fd : leased_)
         watched[used++] = {fd, POLLIN, 0};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/queue/channel.hpp"
+#include "base/tuning.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -81,8 +82,8 @@ public:
     /// Has a body been read there as a whole that nobody has taken yet?
     virtual bool has_outside_body() const noexcept { return false; }
     /// The body that was read there as a whole since the last call, if any: the consumer will find
-    /// `announced` in the channel, of which only the first base::loan::copied_at_once_bytes bytes
-    /// are set.
+    /// `announced` in the channel, of which only the first tuning::inproc::copied_at_once_bytes
+    /// bytes are set.
     virtual outside_body take_outside_body() noexcept { return {}; }
 
     /// Has a message begun that is not complete?

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/inbound.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/thread_own.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/commands/traffic_commands.hpp"
@@ -11,19 +13,11 @@
 namespace zlink::engine {
 namespace {
 
-constexpr std::size_t smallest_read_bytes = 2 * 1024;
-constexpr std::size_t largest_read_bytes = 64 * 1024;
-/// Of a new chunk that is read to.
-constexpr std::size_t smallest_room_bytes = 1024;
-/// Bodies from here on get memory of their own, unless they have arrived as a whole already.
-constexpr std::size_t large_body_bytes = 24 * 1024;
-/// What is read along with the rest of a large body: the next header, and little that must move.
-constexpr std::size_t read_after_body_bytes = 2 * 1024;
 /// Where little is read to if its queue has no room at hand: whatever comes then takes only as much
 /// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
 /// Used between prepare() and received(), which the same thread calls.
 struct scratch_memory {
-    std::byte bytes[smallest_read_bytes];
+    std::byte bytes[tuning::reading::min_read_bytes];
 };
 using scratch = base::thread_own<scratch_memory>;
 const scratch keep_scratch;
@@ -31,7 +25,7 @@ const scratch keep_scratch;
 } // namespace
 
 inbound::inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept
-    : decoder(to), commands_(commands), rules_(rules), read_bytes_(smallest_read_bytes)
+    : decoder(to), commands_(commands), rules_(rules), read_bytes_(tuning::reading::min_read_bytes)
 {}
 
 inbound::~inbound()
@@ -56,7 +50,7 @@ int inbound::prepare(std::span<iovec> space) noexcept
     std::size_t want = read_bytes_;
     if (body_) {
         space[count++] = {body_data() + body_filled_, body_bytes_ - body_filled_};
-        want = read_after_body_bytes;
+        want = tuning::reading::min_read_bytes;
     }
     // The rest of a chunk is used up to a quarter; then it is better to begin a new one.
     const std::size_t least = std::max(needed_, have_ + std::max(want / 4, std::size_t{256}));
@@ -64,7 +58,7 @@ int inbound::prepare(std::span<iovec> space) noexcept
     const bool at_hand = queue.room() >= least;
     in_scratch_ = false;
     // An envelope had better lie in one piece: see outside_memory.
-    if (!at_hand && !body_ && have_ == 0 && want == smallest_read_bytes &&
+    if (!at_hand && !body_ && have_ == 0 && want == tuning::reading::min_read_bytes &&
         !outside_.envelope_is_taken_off()) {
         // What is read must find memory then.
         const bool is_new = queue.committed_messages() == 0 && !queue.has_uncommitted();
@@ -76,7 +70,8 @@ int inbound::prepare(std::span<iovec> space) noexcept
             return 1;
         }
     }
-    std::byte* tail = queue.reserve(at_hand ? least : std::max(least, smallest_room_bytes), have_);
+    std::byte* tail =
+        queue.reserve(at_hand ? least : std::max(least, tuning::reading::min_room_bytes), have_);
     if (!tail)
         return 0;
     offered_ = std::min(to_.queue.room() - have_, std::max(want, least - have_));
@@ -97,7 +92,7 @@ inbound_error inbound::received(std::size_t bytes)
         if (in_scratch_ && !take_from_scratch(bytes))
             return inbound_error::out_of_memory;
         if (bytes == offered_)
-            read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+            read_bytes_ = std::min(read_bytes_ * 2, tuning::reading::max_read_bytes);
         have_ += bytes;
     }
     return go_on();
@@ -275,7 +270,7 @@ inbound_error inbound::walk()
             queue.skip(bytes);
             continue;
         }
-        if (command || header.body_bytes < large_body_bytes) {
+        if (command || header.body_bytes < tuning::reading::min_large_body_bytes) {
             // Has to lie in one piece: the next read completes it, in a larger chunk if need be.
             if (header.body_bytes > SIZE_MAX / 4)
                 return inbound_error::out_of_memory;
@@ -297,7 +292,7 @@ inbound_error inbound::walk()
         std::memcpy(body_data(), at + header.header_bytes, body_filled_);
         have_ = 0;
         // Small reads while the bodies are large: what comes with a header would have to be moved.
-        read_bytes_ = smallest_read_bytes;
+        read_bytes_ = tuning::reading::min_read_bytes;
         break;
     }
     return inbound_error::none;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/outgoing.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/give_back.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/traffic/conflate.hpp"
@@ -12,10 +14,6 @@
 
 namespace zlink::engine {
 namespace {
-
-// Messages count as taken out of the queue when they are listed, so this is also how far the
-// high-water mark may be exceeded.
-constexpr std::size_t batch_bytes = 128 * 1024;
 
 // The header of a frame in the queue.
 struct queued_header {
@@ -159,7 +157,8 @@ bool outgoing::is_at_boundary() const noexcept
     return encodes_queue_format_ && from_.queue.at_boundary() && !rest_expected_;
 }
 
-outgoing::offer outgoing::next(std::span<iovec, most_entries> entries, bool may_begin) noexcept
+outgoing::offer outgoing::next(std::span<iovec, tuning::writing::max_pieces> entries,
+                               bool may_begin) noexcept
 {
     if (!control_.empty() && staged_.empty() && !newest_ && !batch_waits() && is_at_boundary()) {
         staged_.swap(control_);
@@ -214,7 +213,8 @@ outgoing::offer outgoing::offer_queue(std::span<iovec> entries, bool may_begin) 
     base::byte_queue& queue = from_.queue;
     base::byte_queue::batch batch;
     if (!rest_is_void_) // else the rest comes first, and is still to be committed
-        batch = queue.gather(entries.data(), control_.empty() ? entries.size() : 1, batch_bytes);
+        batch = queue.gather(entries.data(), control_.empty() ? entries.size() : 1,
+                             tuning::writing::listed_bytes);
     if (batch.count == 0 && !from_.newest.filled())
         return {};
     if (!may_begin)
@@ -358,13 +358,12 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
 // comes next.
 bool outgoing::encode_run(base::byte_queue::lookahead& ahead)
 {
-    constexpr std::size_t run_messages = 256;
     if (wire_->cipher || is_inside_message() || !ahead.load() || !passes_filter(ahead.position()))
         return false;
     const std::span frames(ahead.begin(), ahead.end());
     // For all there is, unless the messages are tiny; in any case for the first one.
     const std::size_t room_bytes = frames.size() * 3 + frame_codec::max_head_bytes;
-    message_end ends[run_messages];
+    message_end ends[tuning::writing::run_messages];
     const frame_run done = wire_->codec->encode_run(frames, batch_->reserve(room_bytes), ends);
     if (done.messages == 0)
         return false;
@@ -453,12 +452,12 @@ bool outgoing::can_pass_by() const noexcept
     return !batch_waits() && control_.empty() && staged_.empty() && !newest_ && passes_queue();
 }
 
-bool outgoing::list_all(std::span<iovec, most_entries> entries,
+bool outgoing::list_all(std::span<iovec, tuning::writing::max_pieces> entries,
                         base::byte_queue::batch& all) noexcept
 {
     drop_void_rest();
     base::byte_queue& queue = from_.queue;
-    all = queue.gather(entries.data(), entries.size() - 2, batch_bytes);
+    all = queue.gather(entries.data(), entries.size() - 2, tuning::writing::listed_bytes);
     return !rest_is_void_ && queue.send_position() + all.bytes == queue.published_position();
 }
 

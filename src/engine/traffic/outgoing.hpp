@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/queue/channel.hpp"
+#include "base/tuning.hpp"
 #include "engine/wire/wire.hpp"
 
 #include <cstddef>
@@ -26,9 +27,6 @@ namespace zlink::engine {
 /// Lifetime: the channel must outlive the object; so must what a wire refers to, until end().
 class outgoing {
 public:
-    /// One offer takes no more.
-    static constexpr std::size_t most_entries = 64;
-
     explicit outgoing(base::channel& from) noexcept : from_(from) {}
 
     /// A connection begins: gives the bytes `first` as they are, then what is queued, through the
@@ -57,7 +55,7 @@ public:
     };
     /// The next bytes, which stay where they are until taken() or end(). `may_begin` false: only
     /// the rest of what was begun already.
-    offer next(std::span<iovec, most_entries> entries, bool may_begin) noexcept;
+    offer next(std::span<iovec, tuning::writing::max_pieces> entries, bool may_begin) noexcept;
     /// So many bytes of the last offer were taken, up to all; 0 if the connection took none.
     void taken(std::size_t bytes) noexcept;
     /// After offer_kind::failed: ENOMEM, or EPROTO if the cipher's key is used up.
@@ -94,7 +92,8 @@ public:
     /// Can a message be taken past the queue now, but for what is queued?
     bool can_pass_by() const noexcept;
     /// Lists all that is queued and leaves two entries free; false if that is not possible.
-    bool list_all(std::span<iovec, most_entries> entries, base::byte_queue::batch& all) noexcept;
+    bool list_all(std::span<iovec, tuning::writing::max_pieces> entries,
+                  base::byte_queue::batch& all) noexcept;
     /// What was listed is going to be written: its messages count as taken.
     void begin_listed(const base::byte_queue::batch& all) noexcept;
     /// Of `queued` bytes that were listed and a message of `message` bytes behind them, so many

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/outside_memory.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/buffer.hpp"
 #include "base/memory/loan.hpp"
 #include "engine/codec/zmtp3.hpp"
@@ -10,13 +12,6 @@
 #include <utility>
 
 namespace zlink::engine {
-namespace {
-
-// What is moved at most to go on elsewhere with a body that has begun.
-constexpr std::size_t most_moved_bytes = 16 * 1024;
-
-} // namespace
-
 // Only what the consumer comes for next: anything else would have to make way for that.
 bool outside_memory::begin(std::size_t body_bytes, std::uint64_t messages, bool in_message,
                            const base::byte_queue& queue) noexcept
@@ -30,7 +25,7 @@ bool outside_memory::begin(std::size_t body_bytes, std::uint64_t messages, bool 
 void outside_memory::begin_with(std::span<const std::byte> begun, std::size_t body_bytes) noexcept
 {
     if (in_use_ || envelope_is_taken_off_ || body_bytes > memory_.size() ||
-        begun.size() > most_moved_bytes)
+        begun.size() > tuning::placement::max_moved_bytes)
         return;
     std::memcpy(memory_.data(), begun.data(), begun.size());
     in_use_ = true;
@@ -58,7 +53,7 @@ bool outside_memory::comes_for_next_part(bool in_message,
 void outside_memory::finish(base::buffer& announced, std::size_t body_bytes) noexcept
 {
     std::memcpy(announced.data, memory_.data(),
-                std::min(body_bytes, base::loan::copied_at_once_bytes));
+                std::min(body_bytes, tuning::inproc::copied_at_once_bytes));
     announced.add_reference();
     finished_ = {&announced, body_bytes};
     in_use_ = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/raw_inbound.hpp"
 
+#include "base/tuning.hpp"
+
 #include "engine/codec/zmtp3.hpp"
 
 #include <algorithm>
@@ -9,16 +11,14 @@ namespace zlink::engine {
 namespace {
 
 constexpr std::size_t header_bytes = zmtp3::long_header_bytes;
-constexpr std::size_t largest_chunk_bytes = 64 * 1024 - header_bytes;
-constexpr std::size_t smallest_read_bytes = 2 * 1024;
-constexpr std::size_t largest_read_bytes = 64 * 1024;
 
 } // namespace
 
 raw_inbound::raw_inbound(base::channel& to, std::size_t chunk_bytes) noexcept
     : decoder(to),
-      chunk_bytes_(std::clamp(chunk_bytes, std::size_t{1}, largest_chunk_bytes)),
-      read_bytes_(smallest_read_bytes)
+      chunk_bytes_(
+          std::clamp(chunk_bytes, std::size_t{1}, tuning::reading::max_read_bytes - header_bytes)),
+      read_bytes_(tuning::reading::min_read_bytes)
 {}
 
 // Each entry has room for the header of its message in front, which is written once its size is
@@ -47,7 +47,7 @@ int raw_inbound::prepare(std::span<iovec> space) noexcept
 inbound_error raw_inbound::received(std::size_t bytes)
 {
     if (bytes == offered_)
-        read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+        read_bytes_ = std::min(read_bytes_ * 2, tuning::reading::max_read_bytes);
     base::byte_queue& queue = to_.queue;
     std::uint64_t messages = 0;
     for (; bytes > 0; ++messages) {

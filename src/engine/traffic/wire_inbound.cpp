@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/wire_inbound.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/give_back.hpp"
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
@@ -13,10 +15,6 @@
 namespace zlink::engine {
 namespace {
 
-constexpr std::size_t smallest_read_bytes = 2 * 1024;
-constexpr std::size_t largest_read_bytes = 64 * 1024;
-// Bodies from here on get memory of their own, unless they have arrived as a whole already.
-constexpr std::size_t large_body_bytes = 24 * 1024;
 // The control frames of a codec are small: they carry a context at most.
 constexpr std::uint64_t max_control_bytes = 1024;
 
@@ -45,7 +43,7 @@ wire_inbound::wire_inbound(base::channel& to, wire how, message_rules rules,
       wire_(std::move(how)),
       rules_(rules),
       commands_(commands),
-      read_bytes_(smallest_read_bytes)
+      read_bytes_(tuning::reading::min_read_bytes)
 {}
 
 // Keeps the buffer: the caller may be in the middle of a command that lies there.
@@ -70,7 +68,7 @@ int wire_inbound::prepare(std::span<iovec> space) noexcept
     if (step_ == step::large_body) {
         const auto total = static_cast<std::size_t>(head_.body_bytes);
         space[count++] = {large_body() + block_filled_, total - block_filled_};
-        want = smallest_read_bytes;
+        want = tuning::reading::min_read_bytes;
     }
     if (next_ != 0) {
         if (available() != 0)
@@ -101,9 +99,9 @@ inbound_error wire_inbound::received(std::size_t bytes)
         block_filled_ += rest;
         bytes -= rest;
     } else if (bytes == offered_) {
-        read_bytes_ = std::min(read_bytes_ * 2, largest_read_bytes);
+        read_bytes_ = std::min(read_bytes_ * 2, tuning::reading::max_read_bytes);
     } else if (bytes < read_bytes_ / 4) {
-        read_bytes_ = std::max(read_bytes_ / 2, smallest_read_bytes);
+        read_bytes_ = std::max(read_bytes_ / 2, tuning::reading::min_read_bytes);
     }
     end_ += bytes;
     return go_on();
@@ -133,7 +131,7 @@ inbound_error wire_inbound::take_frames()
             if (head_.body_bytes <= available()) {
                 body_in_buffer_ = static_cast<std::size_t>(head_.body_bytes);
                 error = open_body(std::span(buffer_).subspan(next_, body_in_buffer_));
-            } else if (head_.body_bytes >= large_body_bytes) {
+            } else if (head_.body_bytes >= tuning::reading::min_large_body_bytes) {
                 error = begin_large_body();
             } else {
                 needed_ = static_cast<std::size_t>(head_.body_bytes);
@@ -175,7 +173,8 @@ void wire_inbound::take_run() noexcept
         }
         if (done.needed_bytes == 0)
             return;
-        room_bytes = std::max(done.needed_bytes, std::min(available(), smallest_read_bytes));
+        room_bytes =
+            std::max(done.needed_bytes, std::min(available(), tuning::reading::min_read_bytes));
     }
 }
 
@@ -288,7 +287,7 @@ bool wire_inbound::join(std::span<std::byte>& body) noexcept
     const std::size_t before = joined_.size();
     const std::size_t total = before + body.size();
     base::buffer_ref whole;
-    if (!head_.continues && total >= large_body_bytes) {
+    if (!head_.continues && total >= tuning::reading::min_large_body_bytes) {
         whole = base::buffer_ref(base::allocate_buffer(total));
         if (!whole)
             return false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/wire/websocket_codec.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/system/random_bytes.hpp"
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
@@ -49,9 +51,6 @@ ws::mask_key fresh_mask() noexcept
     masks.next += key.size();
     return key;
 }
-
-// Larger bodies are referred to, or get memory of their own.
-constexpr std::uint64_t run_body_bytes = 2 * 1024 - 1;
 
 // What a peer may say (RFC 6455, section 7.4).
 bool is_close_code(unsigned code) noexcept
@@ -124,7 +123,8 @@ frame_run websocket_codec::encode_run(std::span<const std::byte> frames, std::sp
     for (std::size_t left = frames.size(); done.messages < ends.size();) {
         zmtp3::frame_header header;
         if (!zmtp3::decode_header(at, left, header) || (header.flags & zmtp3::flag_command) != 0 ||
-            header.body_bytes > run_body_bytes || header.header_bytes + header.body_bytes > left ||
+            header.body_bytes >= tuning::writing::min_apart_bytes ||
+            header.header_bytes + header.body_bytes > left ||
             ws::max_header_bytes + flags_bytes_ + header.body_bytes >
                 static_cast<std::size_t>(end - to))
             break;
@@ -263,7 +263,8 @@ frame_run websocket_codec::decode_run(std::span<const std::byte> bytes, std::spa
                                       std::uint64_t max_body_bytes) noexcept
 {
     constexpr auto first = std::byte{ws::final_bit | ws::binary};
-    const std::uint64_t most = std::min<std::uint64_t>(max_body_bytes, run_body_bytes);
+    const std::uint64_t most =
+        std::min<std::uint64_t>(max_body_bytes, tuning::writing::min_apart_bytes - 1);
     frame_run done;
     if (in_fragments_)
         return done;

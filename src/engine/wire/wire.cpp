@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/wire/wire.hpp"
 
+#include "base/tuning.hpp"
+
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
 
@@ -8,10 +10,6 @@
 
 namespace zlink::engine {
 namespace {
-
-// A changed body of this size or more gets a block of its own, so that the batch need not move it
-// when it grows.
-constexpr std::size_t block_bytes = 2 * 1024;
 
 bool encode_control(const wire& how, std::vector<std::byte>& out, std::uint8_t flags,
                     std::span<const std::byte> body)
@@ -41,8 +39,8 @@ void frame_encoder::encode(std::uint8_t flags, std::span<const std::byte> body, 
         return;
     const std::size_t bytes = cipher ? cipher->sealed_bytes(body.size()) : body.size();
     const bool changes_body = cipher || codec.changes_bodies();
-    const bool copies_body =
-        changes_body ? bytes < block_bytes : !borrows && !write_batch::refers_to(body, owner);
+    const bool copies_body = changes_body ? bytes < tuning::writing::min_apart_bytes
+                                          : !borrows && !write_batch::refers_to(body, owner);
     // All memory is had before anything is appended or sealed: that cannot be undone.
     base::buffer_ref block;
     if (changes_body && !copies_body && !(block = base::buffer_ref(base::allocate_buffer(bytes))))

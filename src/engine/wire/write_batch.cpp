@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/wire/write_batch.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/give_back.hpp"
 
 #include <algorithm>
@@ -9,11 +11,6 @@
 
 namespace zlink::engine {
 namespace {
-
-constexpr std::size_t batch_entries = 64;
-constexpr std::size_t batch_bytes = 64 * 1024;
-// Memory kept for the next batch.
-constexpr std::size_t kept_bytes = 4 * batch_bytes;
 
 // As a vector grows by itself.
 template <class T>
@@ -52,7 +49,8 @@ std::span<std::byte> write_batch::extend(std::size_t bytes)
 
 std::span<std::byte> write_batch::reserve(std::size_t bytes)
 {
-    bytes = std::min(bytes, batch_bytes - std::min(bytes_, batch_bytes));
+    bytes = std::min(bytes, tuning::writing::encoded_batch_bytes -
+                                std::min(bytes_, tuning::writing::encoded_batch_bytes));
     return {room_for(bytes), bytes};
 }
 
@@ -132,7 +130,8 @@ void write_batch::keep_borrowed(base::certain_memory& room) noexcept
 
 bool write_batch::full() const noexcept
 {
-    return bytes_ >= batch_bytes || pieces_.size() >= batch_entries;
+    return bytes_ >= tuning::writing::encoded_batch_bytes ||
+           pieces_.size() >= tuning::writing::max_pieces;
 }
 
 std::size_t write_batch::list(std::span<iovec> entries, std::size_t& bytes) const noexcept
@@ -179,7 +178,7 @@ void write_batch::clear() noexcept
         release(pieces_[next_]);
     pieces_.clear();
     ends_.clear();
-    if (copies_.size() > kept_bytes)
+    if (copies_.size() > tuning::writing::kept_batch_bytes)
         base::give_back(copies_);
     copied_bytes_ = bytes_ = bytes_written_ = next_ = next_written_ = copies_passed_ = next_end_ =
         0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/memory/buffer.hpp"
+#include "base/tuning.hpp"
 #include "engine/wire/frame_codec.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ public:
     /// Is such a body referred to by append_body()?
     static bool refers_to(std::span<const std::byte> body, const base::buffer* owner) noexcept
     {
-        return owner && body.size() >= referred_bytes;
+        return owner && body.size() >= tuning::writing::min_apart_bytes;
     }
     /// Appends a copy.
     void append(std::span<const std::byte> bytes);
@@ -91,9 +92,6 @@ public:
     void clear() noexcept;
 
 private:
-    // Below this a copy costs less than an entry of its own.
-    static constexpr std::size_t referred_bytes = 2 * 1024;
-
     struct piece {
         const std::byte* data; ///< null: bytes of copies_, which may still move
         std::size_t bytes;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -87,9 +89,6 @@ public:
     }
 
 private:
-    // Up to here a plain loop beats a call of memchr.
-    static constexpr std::size_t short_scan = 16;
-
     static constexpr std::size_t byte_slots(std::size_t capacity) noexcept
     {
         return (capacity + sizeof(Node*) - 1) / sizeof(Node*);
@@ -104,7 +103,7 @@ private:
     {
         const auto value = static_cast<unsigned char>(first);
         const unsigned char* const bytes = firsts();
-        if (count_ > short_scan) {
+        if (count_ > tuning::fan_out::max_scanned_children) {
             const void* const hit = std::memchr(bytes, value, count_);
             return hit == nullptr ? count_ : static_cast<const unsigned char*>(hit) - bytes;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/tuning.hpp"
 #include "core/pipe/frame.hpp"
 
 #include <algorithm>
@@ -33,7 +34,8 @@ public:
                                         (8 * spent.count()));
         begun_ = read_until_ = now;
         const auto all = static_cast<std::size_t>(
-            std::clamp(units, static_cast<double>(fewest), static_cast<double>(most)));
+            std::clamp(units, static_cast<double>(tuning::reading_share::min_units),
+                       static_cast<double>(tuning::reading_share::max_units)));
         share_ = std::max<std::size_t>(all / std::max<std::size_t>(unfinished_, 1), 1);
         unfinished_ = 0;
     }
@@ -43,8 +45,9 @@ public:
     /// whatever it was expected to cost: the machine may be slow, or busy with something else.
     bool allows(std::size_t remaining) noexcept
     {
-        return remaining != 0 && (++parts_ % parts_between_looks_at_the_clock != 0 ||
-                                  std::chrono::steady_clock::now() - begun_ < longest_look);
+        return remaining != 0 &&
+               (++parts_ % tuning::reading_share::parts_between_clocks != 0 ||
+                std::chrono::steady_clock::now() - begun_ < tuning::reading_share::max_time);
     }
     /// A pipe has used up its share, and more is there.
     void note_unfinished() noexcept
@@ -56,19 +59,13 @@ public:
     /// In units of some 0.1 us.
     static std::size_t cost_of(const core::frame& part) noexcept
     {
-        return 1 + part.size / bytes_per_unit;
+        return 1 + part.size / tuning::reading_share::bytes_per_unit;
     }
 
 private:
-    static constexpr std::size_t bytes_per_unit = 512;
-    static constexpr std::size_t fewest = 16;
-    static constexpr std::size_t most = 50'000;
-    static constexpr std::chrono::milliseconds longest_look{5};
-    static constexpr unsigned parts_between_looks_at_the_clock = 64;
-
     std::chrono::steady_clock::time_point begun_{};      ///< the last look
     std::chrono::steady_clock::time_point read_until_{}; ///< in it, as far as is known
-    std::size_t share_ = most;
+    std::size_t share_ = tuning::reading_share::max_units;
     std::size_t unfinished_ = 0; ///< pipes of this look
     unsigned parts_ = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tcp/tcp.hpp"
 
+#include "base/tuning.hpp"
+
 #include "transport/ip/host.hpp"
 #include "transport/ip/settings.hpp"
 #include "transport/socket_stream.hpp"
@@ -36,12 +38,6 @@ tcp::endpoint to_tcp(const sockaddr* address, socklen_t bytes)
     return endpoint;
 }
 
-// Within a machine nothing is under way for long. What the kernel would let come together there
-// (several MiB) only leaves the caches before it is read. It doubles these numbers for its own
-// needs.
-constexpr int local_send_buffer_bytes = 256 * 1024;
-constexpr int local_receive_buffer_bytes = 512 * 1024;
-
 // The size that the kernel begins with. If it could not grow, small segments would be dropped when
 // the buffer is full of them, although the window is open, and sent again seconds later.
 void set_first_receive_buffer([[maybe_unused]] int fd, [[maybe_unused]] int bytes) noexcept
@@ -76,9 +72,9 @@ void tune(int fd, const options& settings)
     ip_settings::apply_per_connection(fd, settings);
     if (is_within_machine(fd)) {
         if (settings.send_buffer_bytes < 0)
-            set_int(fd, SOL_SOCKET, SO_SNDBUF, local_send_buffer_bytes);
+            set_int(fd, SOL_SOCKET, SO_SNDBUF, tuning::stream::local_send_buffer_bytes);
         if (settings.receive_buffer_bytes < 0)
-            set_first_receive_buffer(fd, local_receive_buffer_bytes);
+            set_first_receive_buffer(fd, tuning::stream::local_receive_buffer_bytes);
     }
     // Batching is done above; what is written should leave at once.
     set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/tls/connection.hpp"
 
+#include "base/tuning.hpp"
+
 #include "base/memory/lasting.hpp"
 #include "transport/tls/library_context.hpp"
 #include "transport/tls/openssl.hpp"
@@ -22,13 +24,6 @@ namespace {
 
 constexpr std::size_t record_bytes = 16 * 1024;   // the most that one may have
 constexpr std::size_t record_overhead_bytes = 64; // no cipher has more
-// So much is encrypted before it is written: enough for calls of the kernel to cost little, and for
-// the caches.
-constexpr std::size_t batch_bytes = 8 * record_bytes;
-
-// Fairness limit: records with data in one read.
-constexpr int records_per_read = 64;
-
 // Messages other than data, each of which may cost a new key or an answer: so many in so long a
 // time, and so many answers that are not read. Peers that mean well send a few in an hour.
 constexpr unsigned most_messages = 64;
@@ -333,7 +328,7 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
     int records = 0;
     for (int i = 0; i < count; ++i) {
         for (std::size_t filled = 0; filled < buffers[i].iov_len;) {
-            if (records++ == records_per_read)
+            if (records++ == tuning::stream::tls_records_per_read)
                 return {.bytes = all, .more = true};
             std::size_t some = 0;
             if (SSL_read_ex(ssl_, static_cast<std::byte*>(buffers[i].iov_base) + filled,
@@ -394,7 +389,8 @@ std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
     const own_errors ours;
     std::size_t all = 0;
     try {
-        const std::size_t plain = std::min(total_bytes(buffers, count), batch_bytes);
+        const std::size_t plain =
+            std::min(total_bytes(buffers, count), tuning::stream::tls_batch_bytes);
         output_.reserve(output_.size() + plain +
                         (plain / record_bytes + 1) * record_overhead_bytes);
     } catch (...) {
@@ -407,9 +403,9 @@ std::ptrdiff_t connection::encrypt(const iovec* buffers, int count) noexcept
         const std::size_t bytes = std::exchange(held, 0);
         return bytes == 0 || write_record({gathered, bytes});
     };
-    for (int i = 0; i < count && all < batch_bytes; ++i) {
+    for (int i = 0; i < count && all < tuning::stream::tls_batch_bytes; ++i) {
         std::span left(static_cast<const std::byte*>(buffers[i].iov_base), buffers[i].iov_len);
-        left = left.first(std::min(left.size(), batch_bytes - all));
+        left = left.first(std::min(left.size(), tuning::stream::tls_batch_bytes - all));
         all += left.size();
         while (!left.empty()) {
             if (held == 0 && left.size() >= record_bytes) { // as it lies
