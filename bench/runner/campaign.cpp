@@ -85,14 +85,16 @@ private:
 std::map<std::string, std::string> environment_for(const library& measured)
 {
     if (measured.is_floor()) {
-        return {};
+        return measured.environment;
     }
     const char* const inherited = std::getenv("LD_LIBRARY_PATH");
     std::string path = measured.directory.string();
     if (inherited != nullptr && *inherited != '\0') {
         path += fmt::format(":{}", inherited);
     }
-    return {{"LD_LIBRARY_PATH", path}};
+    auto environment = measured.environment;
+    environment["LD_LIBRARY_PATH"] = path;
+    return environment;
 }
 
 std::string last_line(const std::string& text)

@@ -13,8 +13,8 @@ namespace zlink::bench::runner {
 namespace {
 
 /// A directory with a program that plays the worker: it notes the transport and the mode it is
-/// asked for, with its rate, and tells a number of messages per second, as which it may be without
-/// ws.
+/// asked for, with its rate and what is in its environment for it, and tells a number of messages
+/// per second, as which it may be without ws.
 class campaign : public testing::Test {
 protected:
     void SetUp() override
@@ -30,7 +30,7 @@ for word; do
         --rate=*) rate=" at ${word#*=}" ;;
     esac
 done
-echo "$transport $mode$rate" >> "$LD_LIBRARY_PATH/asked"
+echo "$transport $mode$rate$NOTED" >> "$LD_LIBRARY_PATH/asked"
 case $transport in
     ws) echo '{"status": "skipped", "error": "no ws"}' ;;
     tls) echo '{"status": "ok", "messages_per_s": 200}' ;;
@@ -94,6 +94,16 @@ TEST_F(campaign, measures_one_cell_after_the_other_without_comparison)
     run_campaign(chosen_);
     EXPECT_EQ(asked(),
               (lines{"tcp throughput", "tcp throughput", "tls throughput", "tls throughput"}));
+}
+
+TEST_F(campaign, gives_each_library_its_environment)
+{
+    chosen_.libraries.push_back(chosen_.libraries.front());
+    chosen_.libraries.back().environment["NOTED"] = " without batching";
+    chosen_.runs = 1;
+    add(transport::tcp, mode::throughput);
+    run_campaign(chosen_);
+    EXPECT_EQ(asked(), (lines{"tcp throughput", "tcp throughput without batching"}));
 }
 
 TEST_F(campaign, loads_compared_transports_alike)

@@ -204,6 +204,21 @@ std::vector<library> parse_libraries(const std::vector<std::string>& texts,
     return libraries;
 }
 
+/// LIBRARY:VARIABLE=VALUE
+void add_environment(std::vector<library>& libraries, const std::string& text)
+{
+    const auto colon = text.find(':');
+    const auto equals = text.find('=');
+    if (colon == std::string::npos || equals == std::string::npos || equals < colon + 2) {
+        throw CLI::ValidationError("--env: expected LIBRARY:VARIABLE=VALUE, not " + text);
+    }
+    const auto named = std::ranges::find(libraries, text.substr(0, colon), &library::name);
+    if (named == libraries.end()) {
+        throw CLI::ValidationError("--env: there is no library " + text.substr(0, colon));
+    }
+    named->environment[text.substr(colon + 1, equals - colon - 1)] = text.substr(equals + 1);
+}
+
 void add_selection_options(CLI::App& app, selection& chosen)
 {
     const auto names = [](const auto& map) { return CLI::CheckedTransformer(map).description(""); };
@@ -350,6 +365,7 @@ settings parse_settings(int argc, char** argv)
     passed_on options;
     std::vector<std::string> libraries;
     std::filesystem::path worker = beside_this_program("zlink_bench_worker");
+    std::vector<std::string> environment;
     bool floor = false;
 
     CLI::App app("Compares libraries that implement the C API of ZeroMQ (libzmq.so.5)");
@@ -357,6 +373,10 @@ settings parse_settings(int argc, char** argv)
                    "NAME=DIR, where DIR contains libzmq.so.5; the first one is compared with each "
                    "of the following")
         ->required()
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_option("--env", environment,
+                   "LIBRARY:VARIABLE=VALUE, in the environment of the runs of that library")
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app.add_flag("--floor", floor,
@@ -383,6 +403,9 @@ settings parse_settings(int argc, char** argv)
     try {
         app.parse(argc, argv);
         chosen.libraries = parse_libraries(libraries, worker);
+        for (const std::string& each : environment) {
+            add_environment(chosen.libraries, each);
+        }
         require_file("--worker", worker);
         if (floor) {
             chosen.libraries.push_back({"sockets", {}, beside_this_program("zlink_bench_floor")});

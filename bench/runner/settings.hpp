@@ -4,6 +4,7 @@
 #include "common/cell.hpp"
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct library {
     std::string name;
     std::filesystem::path directory; ///< contains libzmq.so.5; empty: sockets without a library
     std::filesystem::path program;   ///< makes one measurement
+    /// Of its runs, besides that of this process.
+    std::map<std::string, std::string> environment = {};
 
     bool is_floor() const { return directory.empty(); }
     std::filesystem::path file() const { return is_floor() ? program : directory / "libzmq.so.5"; }
