@@ -17,21 +17,12 @@ namespace {
 /// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
 /// Used between prepare() and received(), which the same thread calls.
 struct scratch_memory {
-    std::byte bytes[tuning::reading::min_read_bytes];
+    std::byte bytes[read_size::smallest_bytes];
 };
 using scratch = base::thread_own<scratch_memory>;
 const scratch keep_scratch;
 
 } // namespace
-
-inbound::inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept
-    : decoder(to), commands_(commands), rules_(rules), read_bytes_(tuning::reading::min_read_bytes)
-{}
-
-inbound::~inbound()
-{
-    reset();
-}
 
 void inbound::reset() noexcept
 {
@@ -47,26 +38,28 @@ void inbound::reset() noexcept
 int inbound::prepare(std::span<iovec> space) noexcept
 {
     std::size_t count = 0;
-    std::size_t want = read_bytes_;
+    std::size_t want = read_size_.bytes();
+    std::size_t least_room = read_size_.least_room_bytes();
     if (body_) {
         space[count++] = {body_data() + body_filled_, body_bytes_ - body_filled_};
         want = tuning::reading::min_read_bytes;
+        least_room = tuning::reading::min_read_bytes / 4;
     }
-    // The rest of a chunk is used up to a quarter; then it is better to begin a new one.
-    const std::size_t least = std::max(needed_, have_ + std::max(want / 4, std::size_t{256}));
+    const std::size_t least = std::max(needed_, have_ + least_room);
     base::byte_queue& queue = to_.queue;
     const bool at_hand = queue.room() >= least;
     in_scratch_ = false;
     // An envelope had better lie in one piece: see outside_memory.
-    if (!at_hand && !body_ && have_ == 0 && want == tuning::reading::min_read_bytes &&
+    if (!at_hand && !body_ && have_ == 0 && read_size_.is_smallest() &&
         !outside_.envelope_is_taken_off()) {
         // What is read must find memory then.
         const bool is_new = queue.committed_messages() == 0 && !queue.has_uncommitted();
-        offered_ = std::min(sizeof(scratch_memory), base::certain_bytes());
-        scratch_memory* const memory = offered_ != 0 ? scratch::find_or_make() : nullptr;
+        const std::size_t offered = std::min(sizeof(scratch_memory), base::certain_bytes());
+        scratch_memory* const memory = offered != 0 ? scratch::find_or_make() : nullptr;
         in_scratch_ = memory && (is_new || queue.prepare_append());
         if (in_scratch_) {
-            space[0] = {memory->bytes, offered_};
+            read_size_.offered(offered);
+            space[0] = {memory->bytes, offered};
             return 1;
         }
     }
@@ -74,8 +67,9 @@ int inbound::prepare(std::span<iovec> space) noexcept
         queue.reserve(at_hand ? least : std::max(least, tuning::reading::min_room_bytes), have_);
     if (!tail)
         return 0;
-    offered_ = std::min(to_.queue.room() - have_, std::max(want, least - have_));
-    space[count++] = {tail + have_, offered_};
+    const std::size_t offered = std::min(queue.room() - have_, std::max(want, least - have_));
+    read_size_.offered(offered);
+    space[count++] = {tail + have_, offered};
     return static_cast<int>(count);
 }
 
@@ -91,8 +85,7 @@ inbound_error inbound::received(std::size_t bytes)
     } else {
         if (in_scratch_ && !take_from_scratch(bytes))
             return inbound_error::out_of_memory;
-        if (bytes == offered_)
-            read_bytes_ = std::min(read_bytes_ * 2, tuning::reading::max_read_bytes);
+        read_size_.received(bytes);
         have_ += bytes;
     }
     return go_on();
@@ -292,7 +285,7 @@ inbound_error inbound::walk()
         std::memcpy(body_data(), at + header.header_bytes, body_filled_);
         have_ = 0;
         // Small reads while the bodies are large: what comes with a header would have to be moved.
-        read_bytes_ = tuning::reading::min_read_bytes;
+        read_size_.restart();
         break;
     }
     return inbound_error::none;

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/traffic/decoder.hpp"
-#include "engine/traffic/message_rules.hpp"
-#include "engine/traffic/outside_memory.hpp"
+#include "engine/traffic/frame_decoder.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +18,12 @@ namespace zlink::engine {
 /// Thread safety: one thread at a time (the channel's consumer is another).
 /// Lifetime: the channel must outlive the object.
 /// Memory: what the peer announces, at most that much per frame, plus one chunk.
-class inbound final : public decoder {
+class inbound final : public frame_decoder {
 public:
-    inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept;
-    ~inbound() override;
-
-    /// The consumer takes the parts of a message off up to the first empty one: the part that it
-    /// comes for is the next, see offer_memory().
-    void take_off_envelope() noexcept { outside_.take_off_envelope(); }
+    inbound(base::channel& to, message_rules rules, command_handler& commands) noexcept
+        : frame_decoder(to, rules, commands)
+    {}
+    ~inbound() override { reset(); }
 
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
@@ -37,9 +33,6 @@ public:
     void offer_memory(std::span<std::byte> memory) noexcept override;
     void withdraw_memory() noexcept override;
     bool in_message() const noexcept override { return in_message_ || body_ || have_ != 0; }
-    bool reads_outside() const noexcept override { return outside_.in_use(); }
-    bool has_outside_body() const noexcept override { return outside_.has_finished(); }
-    outside_body take_outside_body() noexcept override { return outside_.take_finished(); }
 
 private:
     inbound_error walk();
@@ -52,22 +45,17 @@ private:
         return outside_.in_use() ? outside_.data() : body_->data;
     }
 
-    command_handler& commands_;
-    message_rules rules_;
     bool in_scratch_ = false; ///< what prepare() has offered is no memory of the queue's
     bool bytes_lost_ = false; ///< there was no memory for what was read there
 
     std::size_t have_ = 0;        ///< bytes lying at the tail of the queue, not walked over yet
     std::size_t behind_body_ = 0; ///< the same, but the body that comes before has to be appended
     std::size_t needed_ = 0;      ///< size of the incomplete frame they begin, 0 = unknown
-    std::size_t read_bytes_;      ///< how much to read at a time: follows the traffic
-    std::size_t offered_ = 0;     ///< inline room offered by prepare()
 
     base::buffer* body_ = nullptr;
     std::size_t body_bytes_ = 0;
     std::size_t body_filled_ = 0;
     bool body_more_ = false;
-    outside_memory outside_;
 };
 
 } // namespace zlink::engine

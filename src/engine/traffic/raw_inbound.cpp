@@ -11,14 +11,12 @@ namespace zlink::engine {
 namespace {
 
 constexpr std::size_t header_bytes = zmtp3::long_header_bytes;
+constexpr std::size_t largest_chunk_bytes = tuning::reading::max_read_bytes - header_bytes;
 
 } // namespace
 
 raw_inbound::raw_inbound(base::channel& to, std::size_t chunk_bytes) noexcept
-    : decoder(to),
-      chunk_bytes_(
-          std::clamp(chunk_bytes, std::size_t{1}, tuning::reading::max_read_bytes - header_bytes)),
-      read_bytes_(tuning::reading::min_read_bytes)
+    : decoder(to), chunk_bytes_(std::clamp(chunk_bytes, std::size_t{1}, largest_chunk_bytes))
 {}
 
 // Each entry has room for the header of its message in front, which is written once its size is
@@ -26,28 +24,28 @@ raw_inbound::raw_inbound(base::channel& to, std::size_t chunk_bytes) noexcept
 int raw_inbound::prepare(std::span<iovec> space) noexcept
 {
     base::byte_queue& queue = to_.queue;
-    // The rest of a chunk of memory is used up to a quarter; then it is better to begin a new one.
-    std::byte* at = queue.reserve(header_bytes + std::min(chunk_bytes_, read_bytes_ / 4));
+    std::byte* at =
+        queue.reserve(header_bytes + std::min(chunk_bytes_, read_size_.least_room_bytes()));
     if (!at)
         return 0;
     std::size_t room = queue.room();
     std::size_t count = 0;
-    offered_ = 0;
-    while (count < space.size() && room > header_bytes && offered_ < read_bytes_) {
-        const std::size_t bytes =
-            std::min({chunk_bytes_, room - header_bytes, read_bytes_ - offered_});
+    const std::size_t want = read_size_.bytes();
+    std::size_t offered = 0;
+    while (count < space.size() && room > header_bytes && offered < want) {
+        const std::size_t bytes = std::min({chunk_bytes_, room - header_bytes, want - offered});
         space[count++] = {at + header_bytes, bytes};
         at += header_bytes + bytes;
         room -= header_bytes + bytes;
-        offered_ += bytes;
+        offered += bytes;
     }
+    read_size_.offered(offered);
     return static_cast<int>(count);
 }
 
 inbound_error raw_inbound::received(std::size_t bytes)
 {
-    if (bytes == offered_)
-        read_bytes_ = std::min(read_bytes_ * 2, tuning::reading::max_read_bytes);
+    read_size_.received(bytes);
     base::byte_queue& queue = to_.queue;
     std::uint64_t messages = 0;
     for (; bytes > 0; ++messages) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/traffic/decoder.hpp"
+#include "engine/traffic/read_size.hpp"
 
 namespace zlink::engine {
 
@@ -18,8 +19,7 @@ public:
 
 private:
     const std::size_t chunk_bytes_;
-    std::size_t read_bytes_;  ///< how much to read at a time: follows the traffic
-    std::size_t offered_ = 0; ///< by prepare()
+    read_size read_size_;
 };
 
 } // namespace zlink::engine

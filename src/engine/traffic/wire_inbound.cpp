@@ -37,19 +37,11 @@ inbound_error error_of(cipher_fault fault) noexcept
 
 } // namespace
 
-wire_inbound::wire_inbound(base::channel& to, wire how, message_rules rules,
-                           command_handler& commands) noexcept
-    : decoder(to),
-      wire_(std::move(how)),
-      rules_(rules),
-      commands_(commands),
-      read_bytes_(tuning::reading::min_read_bytes)
-{}
-
 // Keeps the buffer: the caller may be in the middle of a command that lies there.
 void wire_inbound::reset() noexcept
 {
-    next_ = end_ = needed_ = 0;
+    buffer_.clear();
+    needed_ = 0;
     step_ = step::head;
     block_.reset();
     outside_.reset();
@@ -64,29 +56,15 @@ int wire_inbound::prepare(std::span<iovec> space) noexcept
     if (step_ == step::open_frame)
         return 0; // there was no memory to deliver it
     std::size_t count = 0;
-    std::size_t want = read_bytes_;
+    std::size_t want = read_size_.bytes();
     if (step_ == step::large_body) {
         const auto total = static_cast<std::size_t>(head_.body_bytes);
         space[count++] = {large_body() + block_filled_, total - block_filled_};
-        want = tuning::reading::min_read_bytes;
+        want = read_size::smallest_bytes;
     }
-    if (next_ != 0) {
-        if (available() != 0)
-            std::memmove(buffer_.data(), buffer_.data() + next_, available());
-        end_ = available();
-        next_ = 0;
-    }
-    const std::size_t size = std::max(needed_, end_ + want);
-    try {
-        if (end_ == 0 && buffer_.size() > 2 * size)
-            base::give_back(buffer_); // an idle connection keeps little
-        if (buffer_.size() < size)
-            buffer_.resize(size);
-    } catch (const std::bad_alloc&) {
+    if (!buffer_.prepare(needed_, want, space[count]))
         return 0;
-    }
-    offered_ = buffer_.size() - end_;
-    space[count++] = {buffer_.data() + end_, offered_};
+    read_size_.offered(space[count++].iov_len);
     return static_cast<int>(count);
 }
 
@@ -98,12 +76,10 @@ inbound_error wire_inbound::received(std::size_t bytes)
             std::min(bytes, static_cast<std::size_t>(head_.body_bytes) - block_filled_);
         block_filled_ += rest;
         bytes -= rest;
-    } else if (bytes == offered_) {
-        read_bytes_ = std::min(read_bytes_ * 2, tuning::reading::max_read_bytes);
-    } else if (bytes < read_bytes_ / 4) {
-        read_bytes_ = std::max(read_bytes_ / 2, tuning::reading::min_read_bytes);
+    } else {
+        read_size_.received(bytes);
     }
-    end_ += bytes;
+    buffer_.filled(bytes);
     return go_on();
 }
 
@@ -128,9 +104,9 @@ inbound_error wire_inbound::take_frames()
                 return error;
             break;
         case step::body:
-            if (head_.body_bytes <= available()) {
+            if (head_.body_bytes <= buffer_.size()) {
                 body_in_buffer_ = static_cast<std::size_t>(head_.body_bytes);
-                error = open_body(std::span(buffer_).subspan(next_, body_in_buffer_));
+                error = open_body(buffer_.unread().first(body_in_buffer_));
             } else if (head_.body_bytes >= tuning::reading::min_large_body_bytes) {
                 error = begin_large_body();
             } else {
@@ -160,21 +136,20 @@ void wire_inbound::take_run() noexcept
         return;
     base::byte_queue& queue = to_.queue;
     // The room at hand first: a new chunk would part what is there of a message.
-    for (std::size_t room_bytes = 1; available() != 0;) {
+    for (std::size_t room_bytes = 1; !buffer_.empty();) {
         if (!queue.reserve(room_bytes))
             return;
-        const frame_run done =
-            wire_.codec->decode_run(std::span(buffer_).subspan(next_, available()),
-                                    {queue.tail(), queue.room()}, rules_.max_message_bytes());
+        const frame_run done = wire_.codec->decode_run(
+            buffer_.unread(), {queue.tail(), queue.room()}, rules_.max_message_bytes());
         if (done.bytes_read != 0) {
             end_of_frames(done.bytes_written, done.message_bytes_written, done.messages, done.more);
             went_on_ = true;
-            next_ += done.bytes_read;
+            buffer_.consume(done.bytes_read);
         }
         if (done.needed_bytes == 0)
             return;
         room_bytes =
-            std::max(done.needed_bytes, std::min(available(), tuning::reading::min_read_bytes));
+            std::max(done.needed_bytes, std::min(buffer_.size(), read_size::smallest_bytes));
     }
 }
 
@@ -184,9 +159,10 @@ inbound_error wire_inbound::take_head() noexcept
     const inbound_error wrong =
         wire_.cipher ? inbound_error::not_authentic : inbound_error::no_frame;
     needed_ = 0;
-    if (available() == 0)
+    const std::span<const std::byte> unread = buffer_.unread();
+    if (unread.empty())
         return inbound_error::none;
-    switch (wire_.codec->decode_head(buffer_.data() + next_, available(), head_)) {
+    switch (wire_.codec->decode_head(unread.data(), unread.size(), head_)) {
     case frame_codec::decoded::incomplete:
         needed_ = frame_codec::max_head_bytes;
         return inbound_error::none;
@@ -207,7 +183,7 @@ inbound_error wire_inbound::take_head() noexcept
     const std::uint64_t begun = head_.is_control ? 0 : joined_.size();
     if (head_.body_bytes > most || begun > most - head_.body_bytes)
         return inbound_error::too_large;
-    next_ += head_.head_bytes;
+    buffer_.consume(head_.head_bytes);
     step_ = step::body;
     return inbound_error::none;
 }
@@ -219,13 +195,14 @@ inbound_error wire_inbound::begin_large_body() noexcept
     block_ = base::buffer_ref(base::allocate_buffer(static_cast<std::size_t>(head_.body_bytes)));
     if (!block_)
         return inbound_error::out_of_memory;
-    block_filled_ = available();
+    const std::span<const std::byte> begun = buffer_.unread();
+    block_filled_ = begun.size();
     if (may_go_outside())
         outside_.begin(static_cast<std::size_t>(head_.body_bytes), messages(), in_message_,
                        to_.queue);
-    if (block_filled_ != 0)
-        std::memcpy(large_body(), buffer_.data() + next_, block_filled_);
-    next_ = end_;
+    if (!begun.empty()) // memcpy must not see null
+        std::memcpy(large_body(), begun.data(), begun.size());
+    buffer_.consume(begun.size());
     step_ = step::large_body;
     return inbound_error::none;
 }
@@ -361,15 +338,13 @@ inbound_error wire_inbound::tell(std::span<const std::byte> command_body)
     const bool is_joined = joins_ && !head_.is_control;
     if (is_joined)
         joined.swap(joined_);
-    const std::size_t next = next_;
-    const std::size_t end = end_;
+    const read_buffer::mark before = buffer_.position();
     end_of_body();
     went_on_ = false;
     try {
         commands_.on_command(command_body);
     } catch (...) {
-        next_ = next;
-        end_ = end;
+        buffer_.return_to(before);
         block_ = std::move(block);
         if (is_joined)
             joined_.swap(joined);
@@ -402,9 +377,7 @@ bool wire_inbound::deliver_part() noexcept
 
 void wire_inbound::end_of_body() noexcept
 {
-    next_ += body_in_buffer_;
-    if (next_ == end_)
-        next_ = end_ = 0;
+    buffer_.consume(body_in_buffer_);
     block_.reset();
     if (!head_.is_control && !head_.continues)
         end_joined();

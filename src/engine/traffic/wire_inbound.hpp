@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "engine/traffic/decoder.hpp"
-#include "engine/traffic/message_rules.hpp"
-#include "engine/traffic/outside_memory.hpp"
+#include "engine/traffic/frame_decoder.hpp"
+#include "engine/traffic/read_buffer.hpp"
 #include "engine/wire/wire.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <sys/uio.h>
+#include <utility>
 #include <vector>
 
 namespace zlink::engine {
@@ -22,14 +23,13 @@ namespace zlink::engine {
 /// Lifetime: the channel must outlive the object.
 /// Memory: what the peer announces within the limits, at most that much per frame, and the size of
 /// one read. A body that comes in several frames counts as one.
-class wire_inbound final : public decoder {
+class wire_inbound final : public frame_decoder {
 public:
     wire_inbound(base::channel& to, wire how, message_rules rules,
-                 command_handler& commands) noexcept;
+                 command_handler& commands) noexcept
+        : frame_decoder(to, rules, commands), wire_(std::move(how))
+    {}
     ~wire_inbound() override { reset(); }
-
-    /// See inbound.
-    void take_off_envelope() noexcept { outside_.take_off_envelope(); }
 
     int prepare(std::span<iovec> space) noexcept override;
     inbound_error received(std::size_t bytes) override;
@@ -38,12 +38,9 @@ public:
     void reset() noexcept override;
     void offer_memory(std::span<std::byte> memory) noexcept override;
     void withdraw_memory() noexcept override;
-    bool reads_outside() const noexcept override { return outside_.in_use(); }
-    bool has_outside_body() const noexcept override { return outside_.has_finished(); }
-    outside_body take_outside_body() noexcept override { return outside_.take_finished(); }
     bool in_message() const noexcept override
     {
-        return in_message_ || joins_ || step_ != step::head || next_ != end_;
+        return in_message_ || joins_ || step_ != step::head || !buffer_.empty();
     }
 
 private:
@@ -54,7 +51,6 @@ private:
         open_frame, ///< the frame is decoded and opened, and has to be delivered
     };
 
-    std::size_t available() const noexcept { return end_ - next_; }
     inbound_error take_frames();
     void take_run() noexcept;
     inbound_error take_head() noexcept;
@@ -73,21 +69,13 @@ private:
     void end_of_body() noexcept;
 
     const wire wire_;
-    message_rules rules_;
-    command_handler& commands_;
-
-    std::vector<std::byte> buffer_; ///< what was read: [next_, end_) is not taken yet
-    std::size_t next_ = 0;
-    std::size_t end_ = 0;
-    std::size_t needed_ = 0;  ///< so much has to be in the buffer before anything can be taken
-    std::size_t read_bytes_;  ///< how much to read at a time: follows the traffic
-    std::size_t offered_ = 0; ///< of the buffer, by prepare()
+    read_buffer buffer_;     ///< what was read, but for the bodies of large frames
+    std::size_t needed_ = 0; ///< so much has to be in the buffer before anything can be taken
 
     step step_ = step::head;
     frame_head head_;              ///< of the frame that is being taken
     base::buffer_ref block_;       ///< for its body, if that is large
     std::size_t block_filled_ = 0; ///< also if it is read outside
-    outside_memory outside_;
     /// The body of a frame that comes in several, as far as it has come.
     std::vector<std::byte> joined_;
     bool joins_ = false;             ///< there is such a body

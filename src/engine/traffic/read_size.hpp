@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/tuning.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace zlink::engine {
+
+/// How much a connection reads at a time. It doubles when a read fills what was offered, and halves
+/// after a few small reads in a row: one of them between large ones is usual in a stream.
+///
+/// Thread safety: one thread at a time.
+class read_size {
+public:
+    static constexpr std::size_t smallest_bytes = tuning::reading::min_read_bytes;
+    static constexpr std::size_t largest_bytes = tuning::reading::max_read_bytes;
+    /// So many in a row, each less than a quarter of the size, halve it.
+    static constexpr unsigned small_reads_to_halve = 4;
+
+    std::size_t bytes() const noexcept { return bytes_; }
+    bool is_smallest() const noexcept { return bytes_ == smallest_bytes; }
+    /// The least room that is worth a read: the rest of a chunk of memory is used as long as it
+    /// has this much, then a new chunk is better.
+    std::size_t least_room_bytes() const noexcept { return bytes_ / 4; }
+
+    /// The next read may take so many bytes.
+    void offered(std::size_t bytes) noexcept { offered_bytes_ = bytes; }
+    /// The read has taken so many of them.
+    void received(std::size_t bytes) noexcept
+    {
+        const bool is_full = bytes == offered_bytes_;
+        const bool is_small = !is_full && bytes < bytes_ / 4;
+        small_reads_ = static_cast<std::uint8_t>(is_small ? small_reads_ + 1 : 0);
+        if (is_full) {
+            bytes_ = std::min(bytes_ * 2, largest_bytes);
+        } else if (small_reads_ == small_reads_to_halve) {
+            bytes_ = std::max(bytes_ / 2, smallest_bytes);
+            small_reads_ = 0;
+        }
+    }
+    /// Begins again with the smallest size.
+    void restart() noexcept
+    {
+        bytes_ = smallest_bytes;
+        small_reads_ = 0;
+    }
+
+private:
+    std::size_t bytes_ = smallest_bytes;
+    std::size_t offered_bytes_ = 0;
+    std::uint8_t small_reads_ = 0; ///< in a row
+};
+
+} // namespace zlink::engine
