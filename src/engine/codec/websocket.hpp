@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -127,9 +128,10 @@ inline void mask_to(std::byte* to, std::span<const std::byte> bytes, const mask_
     using word [[gnu::vector_size(16)]] = std::uint32_t;
     static_assert(sizeof(word) % key_bytes == 0);
     std::uint32_t pattern = 0;
-    const mask_key turned{key[before % key_bytes], key[(before + 1) % key_bytes],
-                          key[(before + 2) % key_bytes], key[(before + 3) % key_bytes]};
-    std::memcpy(&pattern, turned.data(), key_bytes);
+    std::memcpy(&pattern, key.data(), key_bytes);
+    const int turn = static_cast<int>(before % key_bytes * 8); // the first byte is key[before]
+    pattern = std::endian::native == std::endian::little ? std::rotr(pattern, turn)
+                                                         : std::rotl(pattern, turn);
     const word with{pattern, pattern, pattern, pattern};
     const std::byte* from = bytes.data();
     std::size_t left = bytes.size();
@@ -145,8 +147,10 @@ inline void mask_to(std::byte* to, std::span<const std::byte> bytes, const mask_
         some ^= pattern;
         std::memcpy(to, &some, key_bytes);
     }
+    std::byte rest[key_bytes];
+    std::memcpy(rest, &pattern, key_bytes);
     for (std::size_t i = 0; i < left; ++i)
-        to[i] = from[i] ^ turned[i];
+        to[i] = from[i] ^ rest[i];
 }
 
 inline void apply_mask(std::span<std::byte> bytes, const mask_key& key,

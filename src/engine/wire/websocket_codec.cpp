@@ -3,9 +3,9 @@
 
 #include "base/tuning.hpp"
 
-#include "base/system/random_bytes.hpp"
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
+#include "engine/wire/mask_keys.hpp"
 
 #include <algorithm>
 
@@ -30,26 +30,10 @@ std::uint8_t from_payload(std::uint8_t flags) noexcept
                                      ((flags & command_flag) != 0 ? zmtp3::flag_command : 0));
 }
 
-// Nobody must be able to foresee the masks, each frame needs another one, and a system call for
-// each would take longer than the frame: the thread draws many at a time.
 ws::mask_key fresh_mask() noexcept
 {
-    constexpr std::size_t pool_bytes = 256; // that much the system gives at once
-    struct pool {
-        std::array<std::byte, pool_bytes> bytes{};
-        std::size_t next = pool_bytes;
-    };
-    thread_local pool masks;
-    if (masks.next == pool_bytes) {
-        // Without random bytes (there is no such system) the old ones serve again.
-        static_cast<void>(base::fill_random(masks.bytes));
-        masks.next = 0;
-    }
-    ws::mask_key key;
-    std::copy_n(masks.bytes.begin() + static_cast<std::ptrdiff_t>(masks.next), key.size(),
-                key.begin());
-    masks.next += key.size();
-    return key;
+    mask_keys* const keys = mask_keys::of_this_thread();
+    return keys ? keys->next() : mask_keys::from_system();
 }
 
 // What a peer may say (RFC 6455, section 7.4).
@@ -97,11 +81,16 @@ std::size_t websocket_codec::encode_head(std::byte* out, std::uint8_t flags,
 {
     if (masks_)
         encode_key_ = fresh_mask();
-    const std::size_t bytes =
-        ws::encode_header(out, ws::final_bit | ws::binary, flags_bytes_ + body_bytes,
-                          masks_ ? &encode_key_ : nullptr);
+    return put_head(out, flags, body_bytes, encode_key_);
+}
+
+std::size_t websocket_codec::put_head(std::byte* out, std::uint8_t flags, std::uint64_t body_bytes,
+                                      const ws::mask_key& key) const noexcept
+{
+    const std::size_t bytes = ws::encode_header(out, ws::final_bit | ws::binary,
+                                                flags_bytes_ + body_bytes, masks_ ? &key : nullptr);
     if (flags_bytes_ != 0)
-        out[bytes] = static_cast<std::byte>(to_payload(flags)) ^ encode_key_[0];
+        out[bytes] = static_cast<std::byte>(to_payload(flags)) ^ key[0];
     return bytes + flags_bytes_;
 }
 
@@ -117,9 +106,13 @@ frame_run websocket_codec::encode_run(std::span<const std::byte> frames, std::sp
                                       std::span<message_end> ends) noexcept
 {
     frame_run done;
+    mask_keys* const keys = masks_ ? mask_keys::of_this_thread() : nullptr;
+    if (masks_ && !keys)
+        return done;
     const std::byte* at = frames.data();
     std::byte* to = out.data();
     std::byte* const end = to + out.size();
+    ws::mask_key key{}; // zero without a mask
     for (std::size_t left = frames.size(); done.messages < ends.size();) {
         zmtp3::frame_header header;
         if (!zmtp3::decode_header(at, left, header) || (header.flags & zmtp3::flag_command) != 0 ||
@@ -128,10 +121,12 @@ frame_run websocket_codec::encode_run(std::span<const std::byte> frames, std::sp
             ws::max_header_bytes + flags_bytes_ + header.body_bytes >
                 static_cast<std::size_t>(end - to))
             break;
-        to += encode_head(to, header.flags, header.body_bytes);
+        if (keys)
+            key = keys->next();
+        to += put_head(to, header.flags, header.body_bytes, key);
         const auto body_bytes = static_cast<std::size_t>(header.body_bytes);
-        // Without a mask the key is zero. For so few bytes a call of memcpy takes longer.
-        ws::mask_to(to, {at + header.header_bytes, body_bytes}, encode_key_, flags_bytes_);
+        // Also without a mask: for so few bytes a call of memcpy takes longer.
+        ws::mask_to(to, {at + header.header_bytes, body_bytes}, key, flags_bytes_);
         to += body_bytes;
         at += header.header_bytes + body_bytes;
         left -= header.header_bytes + body_bytes;

@@ -52,6 +52,8 @@ public:
     traffic_command decode_control(std::span<const std::byte> body) noexcept override;
 
 private:
+    std::size_t put_head(std::byte* out, std::uint8_t flags, std::uint64_t body_bytes,
+                         const websocket::mask_key& key) const noexcept;
     void append_control(std::vector<std::byte>& out, std::uint8_t opcode,
                         std::span<const std::byte> payload) const;
     decoded refuse(std::uint16_t close_code) noexcept;
