@@ -287,8 +287,10 @@ inline constexpr std::size_t max_pieces = 64;
 /// From here on a body of an encoded batch is referred to, or gets a block of its own if it is
 /// changed: below that a copy costs less than a piece of its own. 0025
 inline constexpr std::size_t min_apart_bytes = 2 * 1024;
-/// An encoded batch is written when it has so many bytes. 0025
-inline constexpr std::size_t encoded_batch_bytes = 64 * 1024;
+/// An encoded batch is written when it has so many bytes: what a sending thread commits before it
+/// writes, batching::flush_bytes in the format of a queue, goes in one write, also if small frames
+/// have longer heads on the wire. 0025
+inline constexpr std::size_t encoded_batch_bytes = 96 * 1024;
 /// Memory of a batch that is kept for the next one. 0024
 inline constexpr std::size_t kept_batch_bytes = 256 * 1024;
 /// What is listed of a queue for one call. Messages count as taken when they are listed, so the

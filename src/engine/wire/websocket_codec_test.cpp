@@ -633,6 +633,32 @@ TEST(WebsocketRun, ends_before_what_is_no_small_message)
     EXPECT_EQ(0u, decode_run(client, good, 100, 2).bytes_read);
 }
 
+TEST(WebsocketRun, of_parts_with_control_frames_between_them_comes_whole_however_it_is_cut)
+{
+    for (const auto from : {side::client, side::server}) {
+        const wire how = wire_of(from);
+        std::vector<std::byte> ping;
+        how.codec->encode_control(ping,
+                                  {traffic_command_kind::ping, as_bytes(std::string_view("p")), 0});
+        const std::string control(as_text(ping));
+        const std::string bytes = encoded(how, 1, "id") + encoded(how, 1, "") + control +
+                                  encoded(how, 0, "body") + control + encoded(how, 1, "next") +
+                                  control + control + encoded(how, 0, std::string(300, 'x')) +
+                                  encoded(how, 0, "last");
+        const side at = from == side::client ? side::server : side::client;
+        for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {
+            received to(at);
+            ASSERT_EQ(inbound_error::none, to.feed(std::string_view(bytes).substr(0, cut)));
+            ASSERT_EQ(inbound_error::none, to.feed(std::string_view(bytes).substr(cut)));
+            for (const auto& part : {"1:id"s, "1:"s, "0:body"s, "1:next"s,
+                                     "0:" + std::string(300, 'x'), "0:last"s, "nothing"s})
+                ASSERT_EQ(part, to.next()) << cut;
+            ASSERT_EQ("ping(p)ping(p)ping(p)ping(p)", to.commands) << cut;
+            ASSERT_EQ(3u, to.in.messages()) << cut;
+        }
+    }
+}
+
 TEST(WebsocketRun, does_not_begin_between_fragments)
 {
     websocket_codec client(side::client);
