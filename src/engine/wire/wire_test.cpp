@@ -161,8 +161,10 @@ TEST(Wire, brings_back_every_frame_in_pieces_of_any_size)
             EXPECT_EQ(1u, channel.credit.sent());
             EXPECT_FALSE(in.in_message());
             EXPECT_EQ(has_commands(kind) ? bodies.size() : 0u, commands.bodies.size()) << kind;
+            // The control frames of WebSockets have no time to live.
+            const std::string told(is_websocket(kind) ? "\4PING\0\0ctx" : "\4PING\0\5ctx", 10);
             for (const std::string& body : commands.bodies)
-                EXPECT_EQ(std::string("\4PING\0\5ctx", 10), body);
+                EXPECT_EQ(told, body) << kind;
             for (const std::string& body : bodies)
                 ASSERT_TRUE(body == take_body(channel.queue)) << kind << ' ' << body.size();
         }

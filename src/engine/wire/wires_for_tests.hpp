@@ -5,6 +5,7 @@
 #include "engine/curve/cipher.hpp"
 #endif
 #include "engine/wire/toy_wire_for_tests.hpp"
+#include "engine/wire/websocket_codec.hpp"
 
 #include <array>
 #include <cstddef>
@@ -47,16 +48,103 @@ private:
 };
 #endif
 
+/// The codec of a WebSocket, of whose two ends one only encodes and the other one only decodes:
+/// both are made alike, though on a real connection they are different sides.
+class one_way_websocket final : public engine::frame_codec {
+public:
+    using codec = engine::websocket_codec;
+
+    /// `encoding`: the side whose frames these are. Those of the client are masked.
+    explicit one_way_websocket(codec::side encoding)
+        : encoding_(encoding),
+          decoding_(encoding == codec::side::client ? codec::side::server : codec::side::client)
+    {}
+
+    bool changes_bodies() const noexcept override { return encoding_.changes_bodies(); }
+    std::size_t head_bytes(std::uint64_t body_bytes) const noexcept override
+    {
+        return encoding_.head_bytes(body_bytes);
+    }
+    std::size_t encode_head(std::byte* out, std::uint8_t flags,
+                            std::uint64_t body_bytes) noexcept override
+    {
+        return encoding_.encode_head(out, flags, body_bytes);
+    }
+    void encode_body(std::span<const std::byte> body, std::byte* to) noexcept override
+    {
+        encoding_.encode_body(body, to);
+    }
+    engine::frame_run encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
+                                 std::span<engine::message_end> ends) noexcept override
+    {
+        return encoding_.encode_run(frames, out, ends);
+    }
+    bool encode_control(std::vector<std::byte>& out,
+                        const engine::traffic_command& command) override
+    {
+        return encoding_.encode_control(out, command);
+    }
+    std::size_t max_context_bytes() const noexcept override
+    {
+        return encoding_.max_context_bytes();
+    }
+    void encode_farewell(std::vector<std::byte>& out, engine::farewell why) override
+    {
+        encoding_.encode_farewell(out, why);
+    }
+    decoded decode_head(const std::byte* at, std::size_t available,
+                        engine::frame_head& head) noexcept override
+    {
+        return decoding_.decode_head(at, available, head);
+    }
+    void decode_body(std::span<std::byte> body) noexcept override { decoding_.decode_body(body); }
+    engine::frame_run decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
+                                 std::uint64_t max_body_bytes) noexcept override
+    {
+        return decoding_.decode_run(bytes, out, max_body_bytes);
+    }
+    engine::traffic_command decode_control(std::span<const std::byte> body) noexcept override
+    {
+        return decoding_.decode_control(body);
+    }
+
+private:
+    codec encoding_;
+    codec decoding_;
+};
+
 /// The wires that the tests go through.
-enum class wire_kind { zmtp3, zmtp2, zmtp1, toy_cipher, toy_codec, toy_both, curve };
+enum class wire_kind {
+    zmtp3,
+    zmtp2,
+    zmtp1,
+    toy_cipher,
+    toy_codec,
+    toy_both,
+    websocket_masked,   ///< what the side that has connected sends
+    websocket_unmasked, ///< what the other side sends
+    curve,
+};
 
 inline constexpr wire_kind all_wires[] = {
-    wire_kind::zmtp3,      wire_kind::zmtp2,     wire_kind::zmtp1,
-    wire_kind::toy_cipher, wire_kind::toy_codec, wire_kind::toy_both,
+    wire_kind::zmtp3,
+    wire_kind::zmtp2,
+    wire_kind::zmtp1,
+    wire_kind::toy_cipher,
+    wire_kind::toy_codec,
+    wire_kind::toy_both,
+    wire_kind::websocket_masked,
+    wire_kind::websocket_unmasked,
 #if ZLINK_HAS_CURVE
     wire_kind::curve,
 #endif
 };
+
+/// Is it one with the frames of a WebSocket?
+inline bool is_websocket(wire_kind kind) noexcept
+{
+    return kind == wire_kind::websocket_masked || kind == wire_kind::websocket_unmasked;
+}
 
 /// One end of a connection; each has a wire of its own.
 inline engine::wire make_wire(wire_kind kind)
@@ -68,6 +156,10 @@ inline engine::wire make_wire(wire_kind kind)
         how.codec = engine::zmtp1_codec();
     if (kind == wire_kind::toy_codec || kind == wire_kind::toy_both)
         how.codec = std::make_shared<toy_codec>();
+    if (is_websocket(kind))
+        how.codec = std::make_shared<one_way_websocket>(
+            kind == wire_kind::websocket_masked ? engine::websocket_codec::side::client
+                                                : engine::websocket_codec::side::server);
     if (kind == wire_kind::toy_cipher || kind == wire_kind::toy_both)
         how.cipher = std::make_shared<toy_cipher>();
 #if ZLINK_HAS_CURVE
@@ -85,8 +177,15 @@ inline bool has_commands(wire_kind kind) noexcept
 
 inline std::ostream& operator<<(std::ostream& out, wire_kind kind)
 {
-    constexpr const char* names[] = {"zmtp3",     "zmtp2",    "zmtp1", "toy_cipher",
-                                     "toy_codec", "toy_both", "curve"};
+    constexpr const char* names[] = {"zmtp3",
+                                     "zmtp2",
+                                     "zmtp1",
+                                     "toy_cipher",
+                                     "toy_codec",
+                                     "toy_both",
+                                     "websocket_masked",
+                                     "websocket_unmasked",
+                                     "curve"};
     return out << names[static_cast<int>(kind)];
 }
 
