@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <exception>
 #include <stdexcept>
 #include <thread>
@@ -68,6 +69,30 @@ public:
     }
 
     void spin() override { flags_ = MSG_DONTWAIT; }
+    void stop_waiting() override {} // the calls that do not wait have a flag for it
+    int handle() const noexcept override { return socket_.get(); }
+
+    std::size_t try_read(char* data, std::size_t bytes) override
+    {
+        const ssize_t count = ::recv(socket_.get(), data, bytes, MSG_DONTWAIT);
+        if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return 0;
+        }
+        if (checked(count, "recv") == 0) {
+            throw std::runtime_error("the connection was closed");
+        }
+        return static_cast<std::size_t>(count);
+    }
+
+    std::size_t try_write(const char* data, std::size_t bytes) override
+    {
+        const ssize_t written = ::send(socket_.get(), data, bytes, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (written < 0 && (errno == EAGAIN || errno == EINTR)) {
+            return 0;
+        }
+        return static_cast<std::size_t>(checked(written, "send"));
+    }
+
     void shut_down() noexcept override { ::shutdown(socket_.get(), SHUT_RDWR); }
 
 private:
@@ -95,9 +120,7 @@ std::pair<descriptor, descriptor> connected_by_ipc()
 class tls_channel final : public channel {
 public:
     tls_channel(tls_side which, descriptor socket)
-        : context_(which, tls_version::tls_1_3),
-          socket_(std::move(socket)),
-          tls_(context_, socket_.get())
+        : socket_(std::move(socket)), tls_(context_of(which), socket_.get())
     {}
 
     void shake_hands() { tls_.shake_hands(); }
@@ -122,13 +145,45 @@ public:
             looks.in_vain();
         }
     }
-    void spin() override { checked(::fcntl(socket_.get(), F_SETFL, O_NONBLOCK), "O_NONBLOCK"); }
+    void spin() override { stop_waiting(); }
+    void stop_waiting() override
+    {
+        checked(::fcntl(socket_.get(), F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+    }
+    int handle() const noexcept override { return socket_.get(); }
+
+    std::size_t try_read(char* data, std::size_t bytes) override
+    {
+        std::size_t total = 0;
+        // OpenSSL may hold records that epoll knows nothing of.
+        for (std::size_t count = 1; count != 0 && total < bytes; total += count) {
+            count = tls_.read_some(data + total, bytes - total);
+        }
+        return total;
+    }
+
+    std::size_t try_write(const char* data, std::size_t bytes) override
+    {
+        std::size_t total = 0;
+        for (std::size_t count = 1; count != 0 && total < bytes; total += count) {
+            count = tls_.write_some(data + total, bytes - total);
+        }
+        return total;
+    }
+
     void shut_down() noexcept override { ::shutdown(socket_.get(), SHUT_RDWR); }
 
 private:
     static constexpr std::size_t record_bytes = 16 * 1024; ///< the most that one may have
 
-    tls_context context_;
+    /// All ends of a kind share one, as those of a library do.
+    static const tls_context& context_of(tls_side which)
+    {
+        static const tls_context client(tls_side::client, tls_version::tls_1_3);
+        static const tls_context server(tls_side::server, tls_version::tls_1_3);
+        return which == tls_side::client ? client : server;
+    }
+
     descriptor socket_;
     tls_connection tls_;
 };
@@ -197,8 +252,12 @@ connection connect(transport over)
     }
 #endif
     auto [source, sink] = over == transport::ipc ? connected_by_ipc() : connected_by_tcp();
-    return {std::make_unique<socket_channel>(std::move(source)),
-            std::make_unique<socket_channel>(std::move(sink))};
+    return {make_channel(std::move(source)), make_channel(std::move(sink))};
+}
+
+std::unique_ptr<channel> make_channel(descriptor socket)
+{
+    return std::make_unique<socket_channel>(std::move(socket));
 }
 
 } // namespace zlink::bench::bare

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bare/sockets.hpp"
 #include "common/cell.hpp"
 
 #include <cstddef>
@@ -35,6 +36,20 @@ public:
     /// Reads exactly so many.
     void read_all(char* data, std::size_t bytes);
 
+    /// From now on try_read() and try_write() may be called, and calls of write_all() and
+    /// read_some() may use up a processor while they wait.
+    virtual void stop_waiting() = 0;
+
+    /// Reads what there is without waiting, at most so many bytes, and returns how many. If they
+    /// are fewer than asked for, nothing more is there.
+    virtual std::size_t try_read(char* data, std::size_t bytes) = 0;
+
+    /// Writes what there is room for without waiting, and returns how much that is.
+    virtual std::size_t try_write(const char* data, std::size_t bytes) = 0;
+
+    /// The descriptor of the socket, for epoll.
+    virtual int handle() const noexcept = 0;
+
     /// Makes both ends fail.
     virtual void shut_down() noexcept = 0;
 };
@@ -50,5 +65,8 @@ bool can_connect(transport over);
 /// The ends of a new connection: tcp on the loopback interface, ipc as a pair of sockets, tls over
 /// tcp with its handshake done.
 connection connect(transport over);
+
+/// The end of a connection over a socket that is connected, over tcp or ipc.
+std::unique_ptr<channel> make_channel(descriptor socket);
 
 } // namespace zlink::bench::bare

@@ -2,10 +2,15 @@
 #include "bare/sockets.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+#include <array>
 
 namespace zlink::bench::bare {
 
@@ -69,6 +74,95 @@ descriptor accept_from(const descriptor& listener)
         checked(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC), "accept"));
     write_at_once(accepted.get());
     return accepted;
+}
+
+namespace {
+
+/// Listens at an address of the abstract name space, which the kernel chooses.
+descriptor listen_locally()
+{
+    descriptor listener(
+        checked(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), "socket"));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    checked(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address),
+                   sizeof address.sun_family),
+            "bind");
+    checked(::listen(listener.get(), SOMAXCONN), "listen");
+    return listener;
+}
+
+descriptor connect_locally(int listener)
+{
+    sockaddr_un address{};
+    socklen_t size = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    checked(::getsockname(listener, generic, &size), "getsockname");
+    descriptor made(checked(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket"));
+    checked(::connect(made.get(), generic, size), "connect");
+    return made;
+}
+
+} // namespace
+
+meeting_place::meeting_place(kind chosen)
+    : kind_(chosen), listener_(chosen == kind::tcp ? listen_on_loopback(port_) : listen_locally())
+{
+    checked(::fcntl(listener_.get(), F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+}
+
+descriptor meeting_place::connect() const
+{
+    return kind_ == kind::tcp ? connect_to_loopback(port_) : connect_locally(listener_.get());
+}
+
+descriptor meeting_place::try_accept() const
+{
+    const int fd = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return descriptor(-1);
+    }
+    descriptor accepted(checked(fd, "accept"));
+    if (kind_ == kind::tcp) {
+        write_at_once(fd);
+    }
+    return accepted;
+}
+
+watcher::watcher() : epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")) {}
+
+void watcher::add(int fd, std::size_t index)
+{
+    epoll_event wanted{};
+    wanted.events = EPOLLIN;
+    wanted.data.u64 = index;
+    checked(::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &wanted), "epoll_ctl");
+}
+
+void watcher::want_room(int fd, std::size_t index, bool wanted)
+{
+    epoll_event changed{};
+    changed.events = wanted ? EPOLLIN | EPOLLOUT : EPOLLIN;
+    changed.data.u64 = index;
+    checked(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &changed), "epoll_ctl");
+}
+
+std::span<const watcher::event> watcher::wait()
+{
+    std::array<epoll_event, 256> found{};
+    const int count =
+        ::epoll_wait(epoll_.get(), found.data(), static_cast<int>(found.size()), -1 /* no limit */);
+    events_.clear();
+    if (count < 0 && errno == EINTR) {
+        return events_;
+    }
+    checked(count, "epoll_wait");
+    for (const epoll_event& each : std::span(found).first(static_cast<std::size_t>(count))) {
+        events_.push_back({static_cast<std::size_t>(each.data.u64),
+                           (each.events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0,
+                           (each.events & EPOLLOUT) != 0});
+    }
+    return events_;
 }
 
 } // namespace zlink::bench::bare

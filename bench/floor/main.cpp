@@ -13,7 +13,8 @@
 // carries.
 //
 // With --pattern it makes one measurement, as zlink_bench_worker does: so zlink_bench --floor lets
-// it take turns with libraries.
+// it take turns with libraries. Patterns with many connections have as many connections,
+// application threads and messages as in the worker, and every message is checked.
 #include "bare/channel.hpp"
 #include "common/cell.hpp"
 #include "floor/sealing.hpp"
@@ -31,8 +32,10 @@
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <map>
 #include <optional>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -50,10 +53,11 @@ struct settings {
 
     bool identify = false;
     std::optional<single_run> single; ///< instead of tables
+    unsigned timeout_s = 0;           ///< of a single run; 0: none
 };
 
 /// The options of the worker; it has others, which are of no concern here.
-void add_single_options(CLI::App& app, single_run& wanted)
+void add_single_options(CLI::App& app, single_run& wanted, std::map<dimension, int>& extents)
 {
     const std::string group = "One measurement, for zlink_bench";
     const auto names = [](const auto& map) { return CLI::CheckedTransformer(map).description(""); };
@@ -66,6 +70,14 @@ void add_single_options(CLI::App& app, single_run& wanted)
         ->group(group);
     app.add_option("--count", wanted.count)->group(group);
     app.add_option("--scale", wanted.scale)->check(CLI::PositiveNumber)->group(group);
+    app.add_option("--warm-up", wanted.warm_up)->group(group);
+    app.add_option("--hwm", wanted.hwm)->check(CLI::NonNegativeNumber)->group(group);
+    app.add_option("--receivers", wanted.receivers)->check(CLI::PositiveNumber)->group(group);
+    app.add_option("--rate", wanted.per_second)->check(CLI::PositiveNumber)->group(group);
+    for (const auto& [name, value] : dimension_names()) {
+        extents[value] = 1;
+        app.add_option("--" + name, extents[value])->check(CLI::PositiveNumber)->group(group);
+    }
     app.allow_extras();
 }
 
@@ -74,6 +86,7 @@ settings parse(int argc, char** argv)
     settings chosen;
     CLI::App app("What the sockets of this machine carry without a messaging library");
     single_run wanted;
+    std::map<dimension, int> extents;
     app.add_option("--transport", chosen.transports, "tcp, ipc, tls: OpenSSL over tcp (all)")
         ->delimiter(',')
         ->transform(CLI::CheckedTransformer(transport_names()).description(""));
@@ -87,7 +100,8 @@ settings parse(int argc, char** argv)
     app.add_option("--round-trips", chosen.round_trips, "Round trips of each run")
         ->check(CLI::PositiveNumber);
     app.add_flag("--identify", chosen.identify, "Only print what is measured, for zlink_bench");
-    add_single_options(app, wanted);
+    add_single_options(app, wanted, extents);
+    app.add_option("--timeout-s", chosen.timeout_s, "Seconds after which the program ends");
     try {
         app.parse(argc, argv);
         const bool single = app.count("--pattern") != 0;
@@ -97,7 +111,13 @@ settings parse(int argc, char** argv)
         if (single) {
             wanted.what.transport = chosen.transports.front();
             wanted.what.size_bytes = chosen.sizes_bytes.front();
-            wanted.what.extents.assign(dimensions_of(wanted.what.pattern).size(), 1);
+            for (const dimension each : dimensions_of(wanted.what.pattern)) {
+                wanted.what.extents.push_back(extents[each]);
+            }
+            if (!exists(wanted.what) ||
+                (wanted.what.mode == mode::loaded) != (wanted.per_second > 0)) {
+                throw CLI::ValidationError("there is no such cell");
+            }
             chosen.single = wanted;
         }
     } catch (const CLI::ParseError& error) {
@@ -238,6 +258,7 @@ int main(int argc, char** argv)
     using namespace zlink::bench;
     const settings chosen = parse(argc, argv);
     std::signal(SIGPIPE, SIG_IGN); // OpenSSL writes to sockets as to files
+    ::alarm(chosen.timeout_s);     // a run that hangs ends without a result
     try {
         if (chosen.identify) {
             fmt::print("{}\n", identify_floor());
