@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Draws what `zlink_bench --json` wrote about cells with many connections: rate and CPU time
-against the number of peers, one row of charts for each pattern and its other extents. Needs
-matplotlib.
+against the number of peers, one row of charts for each pattern and its other extents. Where sockets
+alone were measured as well (`--floor`) they are in it, on a logarithmic scale. Needs matplotlib.
 """
 import argparse
 import json
@@ -58,7 +58,7 @@ def rows_of(cells):
 def draw(axes, row, field, factor, libraries):
     across = ACROSS[row[0]["pattern"]]
     top = 0
-    for index, library in enumerate(libraries):
+    for index, (library, is_floor) in enumerate(libraries):
         points = [(cell[across], cell["libraries"][library].get(field)) for cell in row]
         points = [(x, value) for x, value in points if value]
         if not points:
@@ -67,15 +67,21 @@ def draw(axes, row, field, factor, libraries):
         middle = [value["median"] * factor for _, value in points]
         below = [(value["median"] - value["min"]) * factor for _, value in points]
         above = [(value["max"] - value["median"]) * factor for _, value in points]
-        axes.errorbar([x for x, _ in points], middle, yerr=[below, above], label=library,
-                      color=f"C{index}", marker="osD^v"[index % 5], capsize=3)
+        axes.errorbar([x for x, _ in points], middle, yerr=[below, above],
+                      label="sockets alone" if is_floor else library,
+                      color="0.4" if is_floor else f"C{index}",
+                      linestyle="--" if is_floor else "-",
+                      marker="osD^v"[index % 5], capsize=3)
     values = sorted({cell[across] for cell in row})
     if values[-1] >= 10 * values[0]:
         axes.set_xscale("log")
     axes.set_xticks(values, [str(value) for value in values])
     axes.minorticks_off()
     axes.set_xlabel(across)
-    axes.set_ylim(0, 1.08 * top or 1)
+    if any(is_floor for _, is_floor in libraries):
+        axes.set_yscale("log")  # the floor may be far away
+    else:
+        axes.set_ylim(0, 1.08 * top or 1)
     axes.grid(alpha=0.3)
 
 
@@ -96,7 +102,8 @@ def main():
              and cell["mode"] == options.mode]
     if not cells:
         sys.exit(f"chart_many.py: there are no cells with many connections in mode {options.mode}")
-    libraries = [library["name"] for library in results["libraries"]]
+    libraries = [(library["name"], library.get("is_floor", False))
+                 for library in results["libraries"]]
     rows = rows_of(cells)
     figure, grid = pyplot.subplots(len(rows), 2, figsize=(11, 3.3 * len(rows)), squeeze=False,
                                    layout="constrained")

@@ -229,6 +229,21 @@ void channel::read_all(char* data, std::size_t bytes)
     }
 }
 
+std::size_t channel::read_soon(char* data, std::size_t bytes, std::chrono::nanoseconds tries_for)
+{
+    using clock = std::chrono::steady_clock;
+    if (tries_for.count() != 0) {
+        const auto until = clock::now() + tries_for;
+        do {
+            if (const std::size_t count = try_read(data, bytes)) {
+                return count;
+            }
+            std::this_thread::yield();
+        } while (clock::now() < until);
+    }
+    return read_some(data, bytes);
+}
+
 bool can_connect(transport over)
 {
     switch (over) {

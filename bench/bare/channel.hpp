@@ -4,6 +4,7 @@
 #include "bare/sockets.hpp"
 #include "common/cell.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 
@@ -43,6 +44,10 @@ public:
     /// Reads what there is without waiting, at most so many bytes, and returns how many. If they
     /// are fewer than asked for, nothing more is there.
     virtual std::size_t try_read(char* data, std::size_t bytes) = 0;
+
+    /// Waits for bytes like read_some(), but first tries for so long without sleeping, and lets
+    /// other threads run between the tries. For tcp and ipc.
+    std::size_t read_soon(char* data, std::size_t bytes, std::chrono::nanoseconds tries_for);
 
     /// Writes what there is room for without waiting, and returns how much that is.
     virtual std::size_t try_write(const char* data, std::size_t bytes) = 0;

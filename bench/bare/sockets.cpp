@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <thread>
 
 namespace zlink::bench::bare {
 
@@ -147,14 +148,30 @@ void watcher::want_room(int fd, std::size_t index, bool wanted)
     checked(::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, fd, &changed), "epoll_ctl");
 }
 
-std::span<const watcher::event> watcher::wait()
+std::span<const watcher::event> watcher::wait(std::chrono::nanoseconds tries_for)
+{
+    using clock = std::chrono::steady_clock;
+    events_.clear();
+    if (tries_for.count() != 0) {
+        const auto until = clock::now() + tries_for;
+        do {
+            if (collect(0)) {
+                return events_;
+            }
+            std::this_thread::yield();
+        } while (clock::now() < until);
+    }
+    collect(-1 /* no limit */);
+    return events_;
+}
+
+bool watcher::collect(int timeout_ms)
 {
     std::array<epoll_event, 256> found{};
     const int count =
-        ::epoll_wait(epoll_.get(), found.data(), static_cast<int>(found.size()), -1 /* no limit */);
-    events_.clear();
+        ::epoll_wait(epoll_.get(), found.data(), static_cast<int>(found.size()), timeout_ms);
     if (count < 0 && errno == EINTR) {
-        return events_;
+        return false;
     }
     checked(count, "epoll_wait");
     for (const epoll_event& each : std::span(found).first(static_cast<std::size_t>(count))) {
@@ -162,7 +179,7 @@ std::span<const watcher::event> watcher::wait()
                            (each.events & ~static_cast<std::uint32_t>(EPOLLOUT)) != 0,
                            (each.events & EPOLLOUT) != 0});
     }
-    return events_;
+    return count != 0;
 }
 
 } // namespace zlink::bench::bare

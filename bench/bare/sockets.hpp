@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -82,10 +83,14 @@ public:
     /// Whether room for output counts too.
     void want_room(int fd, std::size_t index, bool wanted);
 
-    /// Waits until there are events. They are valid until the next call.
-    std::span<const event> wait();
+    /// Waits until there are events. They are valid until the next call. Before it sleeps it tries
+    /// for so long, and lets other threads run between the tries.
+    std::span<const event> wait(std::chrono::nanoseconds tries_for = {});
 
 private:
+    /// False if there are no events within the time.
+    bool collect(int timeout_ms);
+
     descriptor epoll_;
     std::vector<event> events_;
 };

@@ -29,8 +29,9 @@ struct crowd_run {
 bool has_crowd_floor(const cell& what, transport carrier);
 
 /// Makes the measurement, with as many application threads as the worker has, on sockets alone.
-/// Threads sleep when there is nothing to do. Throws std::exception; a failure in one of the
-/// threads ends the process.
+/// Threads sleep when there is nothing to do; those of a broker over tcp or ipc do so at once in
+/// one measurement and after some tries in another one, of which the better counts. Throws
+/// std::exception; a failure in one of the threads ends the process.
 worker::crowd_report measure_crowd_floor(const crowd_run& wanted);
 
 /// The parts of it.

@@ -4,6 +4,7 @@
 #include "bare/channel.hpp"
 #include "worker/numbering.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -83,12 +84,14 @@ public:
         }
     }
 
-    /// Waits for input, reads what there is and does the same.
+    /// Waits for input, as channel::read_soon() does, reads what there is and does the same.
     template <class OnRecords>
-    void read_waiting(bare::channel& from, rest& begun, OnRecords on_records)
+    void read_waiting(bare::channel& from, rest& begun, std::chrono::nanoseconds tries_for,
+                      OnRecords on_records)
     {
         const std::size_t kept = take_up(begun);
-        const std::size_t count = from.read_some(buffer_.data() + kept, buffer_.size() - kept);
+        const std::size_t count =
+            from.read_soon(buffer_.data() + kept, buffer_.size() - kept, tries_for);
         hand_on(kept + count, begun, on_records);
     }
 

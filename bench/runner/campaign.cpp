@@ -186,8 +186,8 @@ struct load {
 };
 
 /// The rate of cells in loaded mode that differ in their transport only: a share of the highest one
-/// of the library that the subject is compared with (of the subject if that has none), over the
-/// slowest of the transports.
+/// of the library that the subject is compared with (of the subject if that has none, or if it is
+/// compared with sockets alone), over the slowest of the transports.
 load load_of(const settings& chosen, std::span<const cell> group,
              const std::vector<cell_record>& records, const std::filesystem::path& scratch)
 {
@@ -199,7 +199,8 @@ load load_of(const settings& chosen, std::span<const cell> group,
     for (const cell& what : group) {
         std::optional<spread> highest;
         for (const std::size_t library : {std::size_t{1}, std::size_t{0}}) {
-            if (!highest && library < chosen.libraries.size()) {
+            if (!highest && library < chosen.libraries.size() &&
+                !chosen.libraries[library].is_floor()) {
                 const cell_record tried =
                     runs_at_highest_rate(chosen, what, library, records, scratch);
                 highest = values_of(tried, library, "messages_per_s");

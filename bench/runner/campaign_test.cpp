@@ -121,6 +121,20 @@ TEST_F(campaign, loads_compared_transports_alike)
     EXPECT_TRUE(records[1].runs[0].skipped);
 }
 
+TEST_F(campaign, loads_a_library_beside_sockets_alone_by_its_own_rate)
+{
+    chosen_.libraries.push_back({"sockets", {}, directory_ / "floor"});
+    std::ofstream(directory_ / "floor") << R"(#!/bin/sh
+echo '{"status": "ok", "messages_per_s": 5000}'
+)";
+    ASSERT_EQ(chmod((directory_ / "floor").c_str(), S_IRWXU), 0);
+    add(transport::tls, mode::loaded, pattern::to_many_pub);
+    chosen_.runs = 1;
+    const auto records = run_campaign(chosen_);
+    EXPECT_EQ(asked(), (lines{"tls throughput", "tls loaded at 100"}));
+    EXPECT_EQ(records[0].runs.size(), 2u);
+}
+
 TEST_F(campaign, does_not_fail_where_no_library_has_the_transport_of_a_load)
 {
     add(transport::ws, mode::loaded, pattern::to_many_pub);

@@ -145,10 +145,17 @@ std::string json_summary(const settings& chosen, const cell_record& record)
             ratios.add_raw(chosen.libraries[index].name, spreads_of_ratio.str());
         }
     }
-    return json_cell(record.what)
-        .add_raw("libraries", values.str())
-        .add_raw("ratio_of_first_to", ratios.str())
-        .str();
+    json_object cell = json_cell(record.what);
+    cell.add_raw("libraries", values.str()).add_raw("ratio_of_first_to", ratios.str());
+    if (const auto floor = floor_of(chosen)) {
+        json_object shares;
+        for (std::size_t index = 0; index < *floor; ++index) {
+            shares.add_raw(chosen.libraries[index].name,
+                           json_spread(shares_of_floor(chosen, record, index)));
+        }
+        cell.add_raw("share_of_floor", shares.str());
+    }
+    return cell.str();
 }
 
 std::string json_libraries(const findings& found)
@@ -156,12 +163,14 @@ std::string json_libraries(const findings& found)
     std::vector<std::string> entries;
     for (std::size_t index = 0; index < found.identities.size(); ++index) {
         const identity& each = found.identities[index];
-        entries.push_back(json_object()
-                              .add("name", found.chosen.libraries[index].name)
-                              .add("version", each.version)
-                              .add("path", each.path)
-                              .add("problem", each.problem)
-                              .str());
+        entries.push_back(
+            json_object()
+                .add("name", found.chosen.libraries[index].name)
+                .add("version", each.version)
+                .add("path", each.path)
+                .add("problem", each.problem)
+                .add_raw("is_floor", found.chosen.libraries[index].is_floor() ? "true" : "false")
+                .str());
     }
     return json_array(entries);
 }
@@ -225,6 +234,12 @@ std::vector<std::string> preamble(const findings& found)
             "Ratios are {} divided by the other library: above 1 is better for rates, below 1 for "
             "latency, CPU time and memory. Brackets give the lowest and the highest pair of runs.",
             chosen.libraries[0].name));
+    }
+    if (floor_of(chosen)) {
+        lines.emplace_back(
+            "The floor is what sockets alone do with the same connections, messages and threads. A "
+            "library's share of it is its rate divided by that of the floor, or the floor's mean "
+            "latency divided by the library's.");
     }
     if (chosen.compared.size() > 1) {
         lines.push_back(fmt::format("Transports take turns too; ratios of transports are to {}.",

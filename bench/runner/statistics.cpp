@@ -20,6 +20,33 @@ std::vector<figure> with_rates(std::vector<figure> figures)
     return figures;
 }
 
+/// A library's value of each successful run.
+std::map<int, double> by_number(const cell_record& record, std::size_t library,
+                                const std::string& field)
+{
+    std::map<int, double> values;
+    for (const run_record& run : record.runs) {
+        const auto value = run.fields.number(field);
+        if (run.library == library && run.ok() && value) {
+            values[run.number] = *value;
+        }
+    }
+    return values;
+}
+
+std::optional<spread> ratios_by_number(const std::map<int, double>& above,
+                                       const std::map<int, double>& below)
+{
+    std::vector<double> ratios;
+    for (const auto& [number, value] : above) {
+        const auto pair = below.find(number);
+        if (pair != below.end() && pair->second > 0) {
+            ratios.push_back(value / pair->second);
+        }
+    }
+    return spread_of(std::move(ratios));
+}
+
 } // namespace
 
 const std::vector<figure>& figures_of(const cell& what)
@@ -95,25 +122,30 @@ std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
 std::optional<spread> ratios_of_cells(const cell_record& subject, const cell_record& reference,
                                       std::size_t library, const std::string& field)
 {
-    const auto by_number = [&](const cell_record& record) {
-        std::map<int, double> values;
-        for (const run_record& run : record.runs) {
-            const auto value = run.fields.number(field);
-            if (run.library == library && run.ok() && value) {
-                values[run.number] = *value;
-            }
-        }
-        return values;
-    };
-    const std::map<int, double> below = by_number(reference);
-    std::vector<double> ratios;
-    for (const auto& [number, value] : by_number(subject)) {
-        const auto pair = below.find(number);
-        if (pair != below.end() && pair->second > 0) {
-            ratios.push_back(value / pair->second);
-        }
+    return ratios_by_number(by_number(subject, library, field),
+                            by_number(reference, library, field));
+}
+
+std::optional<std::size_t> floor_of(const settings& chosen)
+{
+    const auto found = std::find_if(chosen.libraries.begin(), chosen.libraries.end(),
+                                    [](const library& each) { return each.is_floor(); });
+    return found == chosen.libraries.end()
+               ? std::nullopt
+               : std::optional(static_cast<std::size_t>(found - chosen.libraries.begin()));
+}
+
+std::optional<spread> shares_of_floor(const settings& chosen, const cell_record& record,
+                                      std::size_t library)
+{
+    const auto floor = floor_of(chosen);
+    if (!floor || library == *floor) {
+        return std::nullopt;
     }
-    return spread_of(std::move(ratios));
+    const figure& first = figures_of(record.what).front();
+    const auto own = by_number(record, library, first.field);
+    const auto floors = by_number(record, *floor, first.field);
+    return first.unit == "/s" ? ratios_by_number(own, floors) : ratios_by_number(floors, own);
 }
 
 const cell_record* reference_of(const settings& chosen, const cell_record& subject,

@@ -41,6 +41,14 @@ std::optional<spread> ratios_of(const cell_record& record, std::size_t baseline,
 std::optional<spread> ratios_of_cells(const cell_record& subject, const cell_record& reference,
                                       std::size_t library, const std::string& field);
 
+/// The index of the library that is none, but sockets alone; nothing if there is no such.
+std::optional<std::size_t> floor_of(const settings& chosen);
+
+/// How near a library comes to sockets alone, in pairs of runs that both succeeded: its rate
+/// divided by theirs, or their mean latency divided by its own. 1 is as good.
+std::optional<spread> shares_of_floor(const settings& chosen, const cell_record& record,
+                                      std::size_t library);
+
 /// The record of the first of the compared transports that belongs to this one: itself, if it is
 /// that; null if there is none.
 const cell_record* reference_of(const settings& chosen, const cell_record& subject,

@@ -32,6 +32,13 @@ std::string short_ratio_text(const std::optional<spread>& ratio)
     return ratio ? fmt::format("{:.2f}x", ratio->median) : absent;
 }
 
+std::string share_text(const std::optional<spread>& share)
+{
+    return share ? fmt::format("{:.0f}% [{:.0f} .. {:.0f}]", 100 * share->median, 100 * share->min,
+                               100 * share->max)
+                 : absent;
+}
+
 std::vector<std::string> row_start(const cell& what)
 {
     return {label(what), std::string(name(what.transport)), std::to_string(what.size_bytes)};
@@ -107,6 +114,13 @@ std::string memory_field(const cell& what)
     return what.pattern == pattern::connections ? "memory_per_connection_kib" : "peak_memory_kib";
 }
 
+/// Sockets alone are what each library has a share of where there are many connections, and one
+/// more library where there is one. They come last.
+bool has_shares(const settings& chosen, std::size_t baseline, bool many)
+{
+    return many && chosen.libraries[baseline].is_floor();
+}
+
 table empty_overview(const settings& chosen, mode shown, bool many)
 {
     table result;
@@ -117,6 +131,12 @@ table empty_overview(const settings& chosen, mode shown, bool many)
         result.headers.push_back(each.name);
     }
     for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
+        if (has_shares(chosen, baseline, many)) {
+            for (std::size_t index = 0; index < baseline; ++index) {
+                result.headers.push_back(chosen.libraries[index].name + ": share of the floor");
+            }
+            continue;
+        }
         // Names the baseline only where there is more than one.
         const std::string versus =
             chosen.libraries.size() == 2 ? "" : " vs " + chosen.libraries[baseline].name;
@@ -136,6 +156,12 @@ std::vector<std::string> overview_row(const settings& chosen, const cell_record&
         row.push_back(library_text(record, index, chosen.runs));
     }
     for (std::size_t baseline = 1; baseline < chosen.libraries.size(); ++baseline) {
+        if (has_shares(chosen, baseline, has_many_connections(record.what.pattern))) {
+            for (std::size_t index = 0; index < baseline; ++index) {
+                row.push_back(share_text(shares_of_floor(chosen, record, index)));
+            }
+            continue;
+        }
         for (const figure& each : compared_figures(record.what.mode)) {
             row.push_back(ratio_text(ratios_of(record, baseline, each.field)));
         }
