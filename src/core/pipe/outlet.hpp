@@ -27,7 +27,7 @@ struct plan {
     bool credit_freed = false; ///< it waits for room, and there is some now
     /// As the batcher: so many bytes, and flush() is to be called. Below
     /// tuning::batching::flush_bytes only to check whether a batch is due.
-    std::uint32_t flush_at_bytes = tuning::batching::flush_bytes;
+    std::size_t flush_at_bytes = tuning::batching::flush_bytes;
 };
 
 enum class flush_reason : std::uint8_t {

@@ -243,8 +243,8 @@ void pipe_end::flush_or_check_age() noexcept
     if (batch_bytes_ >= tuning::batching::flush_bytes || !outlet_)
         return flush();
     outlet_->flush(flush_reason::maybe_due); // writes other batches as well; this one goes on
-    plan_.flush_at_bytes = static_cast<std::uint32_t>(std::min<std::size_t>(
-        batch_bytes_ + tuning::batching::clock_check_bytes, tuning::batching::flush_bytes));
+    plan_.flush_at_bytes =
+        std::min(batch_bytes_ + tuning::batching::clock_check_bytes, tuning::batching::flush_bytes);
 }
 
 bool pipe_end::flush_for_room() noexcept

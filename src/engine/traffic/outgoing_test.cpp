@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/outgoing.hpp"
 
+#include "base/tuning.hpp"
 #include "core/pipe/pipe.hpp"
 #include "engine/wire/websocket_codec.hpp"
 
@@ -26,7 +27,7 @@ struct sender {
     std::shared_ptr<core::channel_pair> channels = std::make_shared<core::channel_pair>();
     core::pipe_end end{channels, true, nullptr};
     outgoing out{channels->a_to_b};
-    std::array<iovec, outgoing::most_entries> entries{};
+    std::array<iovec, tuning::writing::max_pieces> entries{};
 };
 
 wire masked()
