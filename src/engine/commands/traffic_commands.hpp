@@ -27,7 +27,7 @@ enum class traffic_command_kind : std::uint8_t {
 /// A context beyond this many bytes is neither echoed to nor sent to peers that get commands.
 inline constexpr std::size_t max_ping_context_bytes = 16;
 /// What the control frames of a codec carry may be as long as this, see
-/// frame_codec::max_context_bytes().
+/// codec_traits::max_context_bytes.
 inline constexpr std::size_t longest_context_bytes = 125;
 
 /// Largest time to live that the wire can carry.

@@ -16,8 +16,7 @@ void append_frame(std::vector<std::byte>& out, std::uint8_t flags, std::span<con
     std::byte head[frame_codec::max_head_bytes];
     append_bytes(out, std::span(head, codec.encode_head(head, flags, body.size())));
     append_bytes(out, body);
-    const auto encoded = std::span(out).last(body.size());
-    codec.encode_body(encoded, encoded.data());
+    apply_in_place(codec.traits().sent_bodies, std::span(out).last(body.size()));
 }
 
 handshake_error read_error_command(std::span<const std::byte> data, std::string& reason)
@@ -57,7 +56,8 @@ std::size_t command_reader::feed_frame(std::span<const std::byte> bytes)
     const auto piece = bytes.subspan(taken, std::min(missing, bytes.size() - taken));
     append_bytes(body_, piece);
     if (piece.size() == missing) {
-        codec_->decode_body(std::span(body_).subspan(body_of_earlier_frames_));
+        apply_in_place(codec_->traits().received_bodies,
+                       std::span(body_).subspan(body_of_earlier_frames_));
         if (head_.continues) {
             body_of_earlier_frames_ = body_.size();
             next_frame();

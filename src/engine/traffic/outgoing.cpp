@@ -283,7 +283,8 @@ bool outgoing::add_command(const traffic_command& command)
     if (control_.size() + traffic_command_frame_bytes(command) > most_control_bytes)
         return false;
     traffic_command sent = command;
-    const std::size_t most = wire_ ? wire_->codec->max_context_bytes() : max_ping_context_bytes;
+    const std::size_t most =
+        wire_ ? wire_->codec->traits().max_context_bytes : max_ping_context_bytes;
     if (sent.kind == traffic_command_kind::ping || sent.kind == traffic_command_kind::pong)
         sent.argument = sent.argument.first(std::min(sent.argument.size(), most));
     append_traffic_command(control_, sent);
@@ -358,13 +359,15 @@ bool outgoing::encode_message(base::byte_queue::lookahead& ahead, frame_encoder&
 // comes next.
 bool outgoing::encode_run(base::byte_queue::lookahead& ahead)
 {
-    if (wire_->cipher || is_inside_message() || !ahead.load() || !passes_filter(ahead.position()))
+    run_codec* const runs = wire_->codec->traits().runs;
+    if (!runs || wire_->cipher || is_inside_message() || !ahead.load() ||
+        !passes_filter(ahead.position()))
         return false;
     const std::span frames(ahead.begin(), ahead.end());
     // For all there is, unless the messages are tiny; in any case for the first one.
     const std::size_t room_bytes = frames.size() * 3 + frame_codec::max_head_bytes;
     message_end ends[tuning::writing::run_messages];
-    const frame_run done = wire_->codec->encode_run(frames, batch_->reserve(room_bytes), ends);
+    const frame_run done = runs->encode_run(frames, batch_->reserve(room_bytes), ends);
     if (done.messages == 0)
         return false;
     const auto messages = std::span(ends).first(done.messages);

@@ -132,15 +132,16 @@ inbound_error wire_inbound::take_frames()
 // Most of what there is to do. What is left goes the way of all frames.
 void wire_inbound::take_run() noexcept
 {
-    if (wire_.cipher || joins_ || !rules_.allow_any_form() || rules_.leaves_out(0))
+    run_codec* const runs = wire_.codec->traits().runs;
+    if (!runs || wire_.cipher || joins_ || !rules_.allow_any_form() || rules_.leaves_out(0))
         return;
     base::byte_queue& queue = to_.queue;
     // The room at hand first: a new chunk would part what is there of a message.
     for (std::size_t room_bytes = 1; !buffer_.empty();) {
         if (!queue.reserve(room_bytes))
             return;
-        const frame_run done = wire_.codec->decode_run(
-            buffer_.unread(), {queue.tail(), queue.room()}, rules_.max_message_bytes());
+        const frame_run done = runs->decode_run(buffer_.unread(), {queue.tail(), queue.room()},
+                                                rules_.max_message_bytes());
         if (done.bytes_read != 0) {
             end_of_frames(done.bytes_written, done.message_bytes_written, done.messages, done.more);
             went_on_ = true;
@@ -241,7 +242,7 @@ inbound_error wire_inbound::open_body(std::span<std::byte> body) noexcept
             return inbound_error::none;
         }
     } else {
-        wire_.codec->decode_body(body);
+        apply_in_place(wire_.codec->traits().received_bodies, body);
     }
     flags_ = head_.flags;
     body_ = body;
@@ -274,7 +275,7 @@ bool wire_inbound::join(std::span<std::byte>& body) noexcept
     } catch (const std::bad_alloc&) {
         return false;
     }
-    wire_.codec->decode_body(std::span(joined_).subspan(before));
+    apply_in_place(wire_.codec->traits().received_bodies, std::span(joined_).subspan(before));
     joins_ = true;
     body = joined_;
     if (whole) {

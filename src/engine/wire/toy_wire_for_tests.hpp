@@ -110,18 +110,13 @@ public:
     static constexpr std::uint8_t kind_pong = 0x21;
     static constexpr std::uint8_t kind_empty = 0x22;
 
-    bool changes_bodies() const noexcept override { return true; }
+    toy_codec() noexcept : frame_codec({.sent_bodies = &sent_, .received_bodies = &received_}) {}
     std::size_t head_bytes(std::uint64_t) const noexcept override { return size_of_head; }
     std::size_t encode_head(std::byte* out, std::uint8_t flags,
                             std::uint64_t body_bytes) noexcept override
     {
-        encode_mask_ = put_head(out, kind_frame | flags, body_bytes);
+        sent_.with = put_head(out, kind_frame | flags, body_bytes);
         return size_of_head;
-    }
-    void encode_body(std::span<const std::byte> body, std::byte* to) noexcept override
-    {
-        frame_codec::encode_body(body, to);
-        mask({to, body.size()}, encode_mask_);
     }
     bool encode_control(std::vector<std::byte>& out,
                         const engine::traffic_command& command) override
@@ -148,12 +143,11 @@ public:
             return decoded::no_frame;
         std::uint32_t bytes = 0;
         std::memcpy(&bytes, at + 1, 4);
-        decode_mask_ = static_cast<std::byte>(bytes + 0x5a);
+        received_.with = static_cast<std::byte>(bytes + 0x5a);
         control_kind_ = kind;
         head = {static_cast<std::uint8_t>(control ? 0 : kind & 0x0f), control, size_of_head, bytes};
         return decoded::head;
     }
-    void decode_body(std::span<std::byte> body) noexcept override { mask(body, decode_mask_); }
     engine::traffic_command decode_control(std::span<const std::byte> body) noexcept override
     {
         return control_kind_ == kind_empty ? engine::traffic_command{}
@@ -175,8 +169,19 @@ private:
         mask_words(body, std::to_integer<std::uint64_t>(with) * 0x0101010101010101U);
     }
 
-    std::byte encode_mask_{};
-    std::byte decode_mask_{};
+    class toy_mask final : public engine::body_mask {
+    public:
+        void apply(std::span<const std::byte> body, std::byte* to) noexcept override
+        {
+            if (!body.empty()) // memmove must not see null
+                std::memmove(to, body.data(), body.size());
+            mask({to, body.size()}, with);
+        }
+        std::byte with{};
+    };
+
+    toy_mask sent_;
+    toy_mask received_;
     std::uint8_t control_kind_ = 0;
 };
 

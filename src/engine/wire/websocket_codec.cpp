@@ -80,8 +80,9 @@ std::size_t websocket_codec::encode_head(std::byte* out, std::uint8_t flags,
                                          std::uint64_t body_bytes) noexcept
 {
     if (masks_)
-        encode_key_ = fresh_mask();
-    return put_head(out, flags, body_bytes, encode_key_);
+        sent_.key = fresh_mask();
+    sent_.before = flags_bytes_;
+    return put_head(out, flags, body_bytes, sent_.key);
 }
 
 std::size_t websocket_codec::put_head(std::byte* out, std::uint8_t flags, std::uint64_t body_bytes,
@@ -94,12 +95,9 @@ std::size_t websocket_codec::put_head(std::byte* out, std::uint8_t flags, std::u
     return bytes + flags_bytes_;
 }
 
-void websocket_codec::encode_body(std::span<const std::byte> body, std::byte* to) noexcept
+void websocket_codec::key_mask::apply(std::span<const std::byte> body, std::byte* to) noexcept
 {
-    if (masks_)
-        ws::mask_to(to, body, encode_key_, flags_bytes_);
-    else
-        frame_codec::encode_body(body, to);
+    ws::mask_to(to, body, key, before);
 }
 
 frame_run websocket_codec::encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
@@ -201,6 +199,27 @@ bool websocket_codec::may_begin_with(std::uint8_t first) noexcept
     return false;
 }
 
+websocket_codec::frame_kind websocket_codec::kind_of(std::uint8_t first) const noexcept
+{
+    frame_kind kind{};
+    kind.opcode = first & ws::opcode_bits;
+    kind.is_control = kind.opcode >= ws::close;
+    kind.continues = !kind.is_control && (first & ws::final_bit) == 0;
+    kind.has_flags = flags_bytes_ != 0 && (kind.opcode == ws::binary ||
+                                           (kind.opcode == ws::continuation && awaits_flags_));
+    return kind;
+}
+
+// Of the second byte: the bit of the mask, and the length if that is short.
+bool websocket_codec::may_have_length(const frame_kind& kind, std::uint8_t second) const noexcept
+{
+    const std::size_t length = second & ~ws::mask_bit;
+    const bool is_masked = (second & ws::mask_bit) != 0;
+    if (is_masked == masks_ || (kind.is_control && length > ws::max_control_bytes))
+        return false;
+    return !kind.has_flags || length != 0 || kind.continues;
+}
+
 frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size_t available,
                                                   frame_head& head) noexcept
 {
@@ -209,19 +228,9 @@ frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size
     const auto first = std::to_integer<std::uint8_t>(at[0]);
     if (!may_begin_with(first))
         return decoded::no_frame;
-    const std::uint8_t opcode = first & ws::opcode_bits;
-    const bool is_control = opcode >= ws::close;
-    const bool continues = !is_control && (first & ws::final_bit) == 0;
-    const bool has_flags = flags_bytes_ != 0 &&
-                           (opcode == ws::binary || (opcode == ws::continuation && awaits_flags_));
-    if (available >= 2) {
-        const auto second = std::to_integer<std::uint8_t>(at[1]);
-        const std::size_t length = second & ~ws::mask_bit;
-        const bool is_masked = (second & ws::mask_bit) != 0;
-        if (is_masked == masks_ || (is_control && length > ws::max_control_bytes) ||
-            (has_flags && length == 0 && !continues))
-            return refuse(ws::close_protocol_error);
-    }
+    const frame_kind kind = kind_of(first);
+    if (available >= 2 && !may_have_length(kind, std::to_integer<std::uint8_t>(at[1])))
+        return refuse(ws::close_protocol_error);
     ws::frame_header header;
     switch (ws::decode_header(at, available, header)) {
     case ws::decoded::incomplete:
@@ -231,27 +240,32 @@ frame_codec::decoded websocket_codec::decode_head(const std::byte* at, std::size
     case ws::decoded::header:
         break;
     }
-    const bool is_nothing_yet = has_flags && header.payload_bytes == 0;
-    const std::size_t of_payload = has_flags && !is_nothing_yet ? flags_bytes_ : 0;
-    if (available < header.header_bytes + of_payload)
+    const std::size_t flags_bytes = kind.has_flags && header.payload_bytes != 0 ? flags_bytes_ : 0;
+    if (available < header.header_bytes + flags_bytes)
         return decoded::incomplete;
-    if (of_payload != 0)
+    if (flags_bytes != 0)
         fragment_flags_ =
             from_payload(std::to_integer<std::uint8_t>(at[header.header_bytes] ^ header.key[0]));
-    if (!is_control) {
-        in_fragments_ = continues;
+    head = begin_body(kind, header, flags_bytes);
+    return decoded::head;
+}
+
+// `flags_bytes` of the payload belong to the head.
+frame_head websocket_codec::begin_body(const frame_kind& kind, const ws::frame_header& header,
+                                       std::size_t flags_bytes) noexcept
+{
+    const bool is_nothing_yet = kind.has_flags && flags_bytes == 0;
+    if (!kind.is_control) {
+        in_fragments_ = kind.continues;
         awaits_flags_ = is_nothing_yet;
     }
-    control_ = is_control ? opcode : 0;
-    if (is_nothing_yet) {
-        head = {0, true, header.header_bytes, 0, false};
-        return decoded::head;
-    }
-    decode_key_ = header.key;
-    before_body_ = of_payload;
-    head = {is_control ? std::uint8_t{0} : fragment_flags_, is_control,
-            header.header_bytes + of_payload, header.payload_bytes - of_payload, continues};
-    return decoded::head;
+    control_ = kind.is_control ? kind.opcode : 0;
+    if (is_nothing_yet)
+        return {0, true, header.header_bytes, 0, false};
+    received_.key = header.key;
+    received_.before = flags_bytes;
+    return {kind.is_control ? std::uint8_t{0} : fragment_flags_, kind.is_control,
+            header.header_bytes + flags_bytes, header.payload_bytes - flags_bytes, kind.continues};
 }
 
 frame_run websocket_codec::decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
@@ -299,12 +313,6 @@ frame_run websocket_codec::decode_run(std::span<const std::byte> bytes, std::spa
         done.message_bytes_written = done.bytes_written;
     }
     return done;
-}
-
-void websocket_codec::decode_body(std::span<std::byte> body) noexcept
-{
-    if (!masks_)
-        ws::apply_mask(body, decode_key_, before_body_);
 }
 
 traffic_command websocket_codec::decode_control(std::span<const std::byte> body) noexcept

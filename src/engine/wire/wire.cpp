@@ -35,10 +35,11 @@ void frame_encoder::encode(std::uint8_t flags, std::span<const std::byte> body, 
     frame_codec& codec = *wire_.codec;
     frame_cipher* const cipher = wire_.cipher.get();
     flags &= zmtp3::flag_more | zmtp3::flag_command;
-    if (failed_ || ((flags & zmtp3::flag_command) != 0 && !codec.carries_commands()))
+    if (failed_ || ((flags & zmtp3::flag_command) != 0 && !codec.traits().carries_commands))
         return;
     const std::size_t bytes = cipher ? cipher->sealed_bytes(body.size()) : body.size();
-    const bool changes_body = cipher || codec.changes_bodies();
+    body_mask* const mask = codec.traits().sent_bodies;
+    const bool changes_body = cipher || mask;
     const bool copies_body = changes_body ? bytes < tuning::writing::min_apart_bytes
                                           : !borrows && !write_batch::refers_to(body, owner);
     // All memory is had before anything is appended or sealed: that cannot be undone.
@@ -58,7 +59,8 @@ void frame_encoder::encode(std::uint8_t flags, std::span<const std::byte> body, 
             return;
         body = out;
     }
-    codec.encode_body(body, out.data());
+    if (mask)
+        mask->apply(body, out.data());
     if (block)
         out_.append_block(std::move(block), bytes);
 }
@@ -97,7 +99,7 @@ std::size_t bytes_on_wire(const wire& how, std::span<const std::byte> frame)
             total += control.size();
             return;
         }
-        if ((flags & zmtp3::flag_command) != 0 && !how.codec->carries_commands())
+        if ((flags & zmtp3::flag_command) != 0 && !how.codec->traits().carries_commands)
             return;
         const std::size_t bytes = how.cipher ? how.cipher->sealed_bytes(body.size()) : body.size();
         total += how.codec->head_bytes(bytes) + bytes;

@@ -54,18 +54,18 @@ struct wire {
     /// Is it the default wire, that of an ordinary connection of ZMTP 3?
     bool is_default() const noexcept
     {
-        return !filter && !cipher && !is_plain_bytes && batches && codec->encodes_queue_format() &&
-               codec->carries_commands();
+        return !filter && !cipher && !is_plain_bytes && batches &&
+               codec->traits().encodes_queue_format && codec->traits().carries_commands;
     }
     /// Are frames that pass the filter written as they lie in the queue?
     bool encodes_queue_format() const noexcept
     {
-        return is_plain_bytes || (!cipher && codec->encodes_queue_format());
+        return is_plain_bytes || (!cipher && codec->traits().encodes_queue_format);
     }
     /// Do frames arrive as they lie in a queue?
     bool decodes_queue_format() const noexcept
     {
-        return is_plain_bytes || (!cipher && codec->decodes_queue_format());
+        return is_plain_bytes || (!cipher && codec->traits().decodes_queue_format);
     }
 };
 

@@ -48,69 +48,73 @@ private:
 };
 #endif
 
-/// The codec of a WebSocket, of whose two ends one only encodes and the other one only decodes:
-/// both are made alike, though on a real connection they are different sides.
-class one_way_websocket final : public engine::frame_codec {
-public:
+/// The two codecs of one_way_websocket.
+struct websocket_ends {
     using codec = engine::websocket_codec;
 
-    /// `encoding`: the side whose frames these are. Those of the client are masked.
-    explicit one_way_websocket(codec::side encoding)
-        : encoding_(encoding),
-          decoding_(encoding == codec::side::client ? codec::side::server : codec::side::client)
+    explicit websocket_ends(codec::side which)
+        : encoding(which),
+          decoding(which == codec::side::client ? codec::side::server : codec::side::client)
     {}
 
-    bool changes_bodies() const noexcept override { return encoding_.changes_bodies(); }
+    codec encoding;
+    codec decoding;
+};
+
+/// The codec of a WebSocket, of whose two ends one only encodes and the other one only decodes:
+/// both are made alike, though on a real connection they are different sides.
+class one_way_websocket final : private websocket_ends,
+                                private engine::run_codec,
+                                public engine::frame_codec {
+public:
+    /// `which`: the side whose frames these are. Those of the client are masked.
+    explicit one_way_websocket(codec::side which)
+        : websocket_ends(which),
+          frame_codec({.max_context_bytes = encoding.traits().max_context_bytes,
+                       .sent_bodies = encoding.traits().sent_bodies,
+                       .received_bodies = decoding.traits().received_bodies,
+                       .runs = this})
+    {}
+
     std::size_t head_bytes(std::uint64_t body_bytes) const noexcept override
     {
-        return encoding_.head_bytes(body_bytes);
+        return encoding.head_bytes(body_bytes);
     }
     std::size_t encode_head(std::byte* out, std::uint8_t flags,
                             std::uint64_t body_bytes) noexcept override
     {
-        return encoding_.encode_head(out, flags, body_bytes);
-    }
-    void encode_body(std::span<const std::byte> body, std::byte* to) noexcept override
-    {
-        encoding_.encode_body(body, to);
-    }
-    engine::frame_run encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
-                                 std::span<engine::message_end> ends) noexcept override
-    {
-        return encoding_.encode_run(frames, out, ends);
-    }
-    bool encode_control(std::vector<std::byte>& out,
-                        const engine::traffic_command& command) override
-    {
-        return encoding_.encode_control(out, command);
-    }
-    std::size_t max_context_bytes() const noexcept override
-    {
-        return encoding_.max_context_bytes();
-    }
-    void encode_farewell(std::vector<std::byte>& out, engine::farewell why) override
-    {
-        encoding_.encode_farewell(out, why);
+        return encoding.encode_head(out, flags, body_bytes);
     }
     decoded decode_head(const std::byte* at, std::size_t available,
                         engine::frame_head& head) noexcept override
     {
-        return decoding_.decode_head(at, available, head);
+        return decoding.decode_head(at, available, head);
     }
-    void decode_body(std::span<std::byte> body) noexcept override { decoding_.decode_body(body); }
-    engine::frame_run decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
-                                 std::uint64_t max_body_bytes) noexcept override
+    bool encode_control(std::vector<std::byte>& out,
+                        const engine::traffic_command& command) override
     {
-        return decoding_.decode_run(bytes, out, max_body_bytes);
+        return encoding.encode_control(out, command);
     }
     engine::traffic_command decode_control(std::span<const std::byte> body) noexcept override
     {
-        return decoding_.decode_control(body);
+        return decoding.decode_control(body);
+    }
+    void encode_farewell(std::vector<std::byte>& out, engine::farewell why) override
+    {
+        encoding.encode_farewell(out, why);
     }
 
 private:
-    codec encoding_;
-    codec decoding_;
+    engine::frame_run encode_run(std::span<const std::byte> frames, std::span<std::byte> out,
+                                 std::span<engine::message_end> ends) noexcept override
+    {
+        return encoding.traits().runs->encode_run(frames, out, ends);
+    }
+    engine::frame_run decode_run(std::span<const std::byte> bytes, std::span<std::byte> out,
+                                 std::uint64_t max_body_bytes) noexcept override
+    {
+        return decoding.traits().runs->decode_run(bytes, out, max_body_bytes);
+    }
 };
 
 /// The wires that the tests go through.

@@ -9,8 +9,9 @@ namespace {
 
 class zmtp3_frames : public frame_codec {
 public:
-    bool encodes_queue_format() const noexcept override { return true; }
-    bool decodes_queue_format() const noexcept override { return true; }
+    zmtp3_frames() noexcept
+        : zmtp3_frames({.encodes_queue_format = true, .decodes_queue_format = true})
+    {}
     std::size_t head_bytes(std::uint64_t body_bytes) const noexcept override
     {
         return zmtp3::header_bytes_for(body_bytes);
@@ -31,26 +32,27 @@ public:
         return decoded::head;
     }
 
+protected:
+    explicit zmtp3_frames(const codec_traits& traits) noexcept : frame_codec(traits) {}
+
 private:
-    virtual std::uint8_t known_flags() const noexcept
+    std::uint8_t known_flags() const noexcept
     {
-        return zmtp3::flag_more | zmtp3::flag_command;
+        return zmtp3::flag_more | (traits().carries_commands ? zmtp3::flag_command : 0);
     }
 };
 
 // What means a command in ZMTP 3 is a bit without meaning.
 class zmtp2_frames final : public zmtp3_frames {
 public:
-    bool decodes_queue_format() const noexcept override { return false; }
-    bool carries_commands() const noexcept override { return false; }
-
-private:
-    std::uint8_t known_flags() const noexcept override { return zmtp3::flag_more; }
+    zmtp2_frames() noexcept
+        : zmtp3_frames({.encodes_queue_format = true, .carries_commands = false})
+    {}
 };
 
 class zmtp1_frames final : public frame_codec {
 public:
-    bool carries_commands() const noexcept override { return false; }
+    zmtp1_frames() noexcept : frame_codec({.carries_commands = false}) {}
     std::size_t head_bytes(std::uint64_t body_bytes) const noexcept override
     {
         return body_bytes > zmtp1::max_short_body_bytes ? zmtp1::long_header_bytes
