@@ -3,6 +3,10 @@
 
 #include "base/queue/channel.hpp"
 #include "base/tuning.hpp"
+#include "engine/traffic/encoded_source.hpp"
+#include "engine/traffic/newest_source.hpp"
+#include "engine/traffic/own_frames.hpp"
+#include "engine/traffic/queue_source.hpp"
 #include "engine/wire/wire.hpp"
 
 #include <cstddef>
@@ -10,15 +14,14 @@
 #include <memory>
 #include <span>
 #include <sys/uio.h>
-#include <utility>
 #include <vector>
 
 namespace zlink::engine {
 
 /// The sending half of the traffic phase, sans I/O: gives the bytes of one connection after the
-/// other, in order, and is told how many of them were taken. They come from three sources:
-/// commands and other frames of this side's own, the queue of a channel (as it lies there, or
-/// encoded by the wire), and the channel's conflation slot.
+/// other, in order, and is told how many of them were taken. They come from four sources: frames
+/// of this side's own, batches that the wire has encoded, the channel's conflation slot, and its
+/// queue. What has begun is finished first; nothing else is begun inside a message.
 ///
 /// A message that a connection did not take completely is kept for the next one. What is dropped:
 /// commands and opening bytes, and the exceptions that end() names.
@@ -27,7 +30,11 @@ namespace zlink::engine {
 /// Lifetime: the channel must outlive the object; so must what a wire refers to, until end().
 class outgoing {
 public:
-    explicit outgoing(base::channel& from) noexcept : from_(from) {}
+    explicit outgoing(base::channel& from) noexcept
+        : from_(from), newest_(from.newest), queue_(from)
+    {}
+    outgoing(const outgoing&) = delete;
+    outgoing& operator=(const outgoing&) = delete;
 
     /// A connection begins: gives the bytes `first` as they are, then what is queued, through the
     /// wire. `opening` goes ahead of that: frames of this side's own making, in the format of the
@@ -57,7 +64,11 @@ public:
     /// the rest of what was begun already.
     offer next(std::span<iovec, tuning::writing::max_pieces> entries, bool may_begin) noexcept;
     /// So many bytes of the last offer were taken, up to all; 0 if the connection took none.
-    void taken(std::size_t bytes) noexcept;
+    void taken(std::size_t bytes) noexcept
+    {
+        if (offered_)
+            offered_->taken(bytes);
+    }
     /// After offer_kind::failed: ENOMEM, or EPROTO if the cipher's key is used up.
     int error() const noexcept { return error_; }
 
@@ -73,16 +84,16 @@ public:
     /// Do commands wait for a message boundary, or to be taken?
     bool control_waits() const noexcept
     {
-        return !control_.empty() || !staged_.empty() || control_in_batch_;
+        return own_.wait() || !own_.at_boundary() || (encoded_ && encoded_->has_own_frames());
     }
     /// Is everything taken that was committed so far?
     bool all_taken() const noexcept;
     /// May the sending thread batch what follows quickly?
-    bool batches() const noexcept { return !wire_ || wire_->batches; }
+    bool batches() const noexcept { return !encoded_ || encoded_->how().batches; }
     /// There is nothing left: falls asleep; false if there is something by now.
     bool sleep() noexcept;
     /// Does the producer wait for room that has been made? Asked once.
-    bool wakes_producer() noexcept { return std::exchange(wake_producer_, false); }
+    bool wakes_producer() noexcept { return queue_.wakes_producer(); }
     /// All that was taken is reported to the producer; true if it waits for that.
     bool report() noexcept { return from_.credit.report(); }
 
@@ -95,11 +106,14 @@ public:
     bool list_all(std::span<iovec, tuning::writing::max_pieces> entries,
                   base::byte_queue::batch& all) noexcept;
     /// What was listed is going to be written: its messages count as taken.
-    void begin_listed(const base::byte_queue::batch& all) noexcept;
+    void begin_listed(const base::byte_queue::batch& all) noexcept { queue_.count_listed(all); }
     /// Of `queued` bytes that were listed and a message of `message` bytes behind them, so many
     /// were taken, counted together. If the message was taken in part the rest has to be committed
     /// next, as a continuation.
-    void passed_by(std::size_t queued, std::size_t message, std::size_t taken) noexcept;
+    void passed_by(std::size_t queued, std::size_t message, std::size_t taken) noexcept
+    {
+        queue_.passed_by(queued, message, taken);
+    }
 
     // Or it is encoded, straight from the caller's memory, as the next batch.
 
@@ -109,56 +123,34 @@ public:
     /// that. next() offers it, without anything else. False if memory is exhausted.
     bool encode_past(std::span<const std::byte> frames, std::span<const std::byte> body) noexcept;
     /// Is something of it left?
-    bool batch_waits() const noexcept { return batch_ && !batch_->empty(); }
+    bool batch_waits() const noexcept { return encoded_ && !encoded_->at_boundary(); }
     /// The caller's memory goes: the message counts as taken, and what is left of it is copied. If
     /// the connection is lost before that is written, the message is, too.
     void keep_past(base::certain_memory& room) noexcept;
     /// Nothing of it was written, or the connection has failed: as if it had not been encoded.
-    void give_up_past() noexcept;
+    void give_up_past() noexcept { encoded_->give_up_past(); }
 
 private:
-    enum class source : std::uint8_t { none, staged, batch, newest, queue };
-
     bool passes_queue() const noexcept;
-    bool passes_filter(std::uint64_t position) const noexcept;
-    void count_passed_by() noexcept;
-    bool is_at_boundary() const noexcept;
-    offer one(source from, std::byte* at, std::size_t bytes, std::span<iovec> entries,
-              bool begins) noexcept;
-    offer offer_batch(std::span<iovec> entries, bool begins) noexcept;
-    offer offer_newest(std::span<iovec> entries, bool begins) noexcept;
-    offer offer_encoded(std::span<iovec> entries, bool may_begin) noexcept;
-    offer offer_queue(std::span<iovec> entries, bool may_begin) noexcept;
-    bool is_inside_message() const noexcept;
-    bool encode_run(base::byte_queue::lookahead& ahead);
-    bool encode_message(base::byte_queue::lookahead& ahead, frame_encoder& to);
-    void encode_newest(frame_encoder& to);
-    void encode_control(frame_encoder& to);
-    void put_back_newest() noexcept;
-    bool encode_batch() noexcept;
-    void let_go_of_written() noexcept;
-    void drop_void_rest();
-    void count_taken(std::uint64_t position, std::uint64_t messages = 1) noexcept;
-    void return_to_message_start() noexcept;
+    bool is_at_boundary() const noexcept
+    {
+        return own_.at_boundary() && !batch_waits() && newest_.at_boundary();
+    }
+    frame_source* begun() noexcept;
+    offer list(frame_source& from, std::span<iovec> entries, bool begins) noexcept;
+    offer begin_queue(std::span<iovec> entries, bool may_begin) noexcept;
+    offer begin_encoded(std::span<iovec> entries, bool may_begin) noexcept;
 
     base::channel& from_;
+    // in the order in which they go when something of them has begun
+    own_frames own_;
+    std::unique_ptr<encoded_source> encoded_; ///< null: the wire of most connections, which
+                                              ///< changes nothing
+    newest_source newest_;
+    queue_source queue_;
+    frame_source* offered_ = nullptr; ///< the last offer was from there
     int error_ = 0;
-    source offered_ = source::none; ///< where the last offer came from
-    /// A frame was taken in part past the queue: the rest of it comes first in the queue.
-    bool rest_expected_ = false;
-    bool rest_is_void_ = false;        ///< and the connection it belonged to is gone
     bool encodes_queue_format_ = true; ///< what the wire says to that
-    bool control_in_batch_ = false;    ///< the batch has frames that were in control_
-    bool wake_producer_ = false;       ///< it waits for room, and there is some now
-    std::uint64_t counted_until_ = 0;  ///< messages up to this position count as taken
-    std::uint64_t passed_by_ = 0;      ///< messages that were taken past the queue
-    std::vector<std::byte> staged_;    ///< bytes that go before the next ones of the channel
-    std::size_t staged_sent_ = 0;
-    base::buffer_ref newest_; ///< the message from the channel's slot that is being sent
-    std::size_t newest_sent_ = 0;
-    std::vector<std::byte> control_; ///< frames of this side's own making, in the queue's format
-    std::unique_ptr<wire> wire_;     ///< null: that of most connections, which changes nothing
-    std::unique_ptr<write_batch> batch_; ///< what comes next, encoded
 };
 
 } // namespace zlink::engine
