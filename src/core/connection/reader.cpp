@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reader.hpp"
 
+#include "core/connection/read_loop.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <span>
+#include <sys/uio.h>
 
 namespace zlink::core {
 namespace {
@@ -11,6 +15,121 @@ namespace {
 // Limit for draining a connection whose write side has failed. It is larger than any receive buffer
 // of the kernel: only a peer that ignores the reset reaches it.
 constexpr std::size_t most_rest_bytes = 64 * 1024 * 1024;
+
+/// Of a decoder, until it reports an error.
+class decoded_reads {
+public:
+    decoded_reads(core::incoming& in, transport::stream& from) noexcept
+        : incoming_(in), decoder_(in.decoder()), from_(from)
+    {}
+    int prepare(std::span<iovec> space) noexcept { return decoder_.prepare(space); }
+    transport::io_result read(const iovec* space, int count, std::size_t) noexcept
+    {
+        return from_.read_some(space, count);
+    }
+    engine::inbound_error error() const noexcept { return error_; }
+
+protected:
+    core::incoming& incoming_;
+    engine::decoder& decoder_;
+    transport::stream& from_;
+    engine::inbound_error error_ = engine::inbound_error::none;
+};
+
+/// Those of one call of reader::read(), as long as there is room in the queue.
+class paced_reads : public decoded_reads {
+public:
+    paced_reads(core::incoming& in, transport::stream& from, const reader::pulse& pulse,
+                const reader::call_limits& limits) noexcept
+        : decoded_reads(in, from), pulse_(pulse), limits_(limits)
+    {}
+    bool may_read()
+    {
+        if (reads_ == limits_.reads || is_time_up())
+            return false;
+        is_full_ = !decoder_.has_room();
+        if (!is_full_ && pulse_.heartbeat.paused())
+            pulse_.heartbeat.resume(pulse_.owner());
+        return !is_full_;
+    }
+    bool received(std::size_t bytes)
+    {
+        ++reads_;
+        pulse_.heartbeat.progressed();
+        error_ = decoder_.received(bytes);
+        if (decoder_.went_on())
+            pulse_.heartbeat.received(); // what a PING among them asked for has come
+        incoming_.pass_on();
+        return error_ == engine::inbound_error::none;
+    }
+    /// Has there been no room?
+    bool is_full() const noexcept { return is_full_; }
+
+private:
+    // The time begins with the end of the first read.
+    bool is_time_up() noexcept
+    {
+        if (reads_ == 0)
+            return false;
+        const auto now = std::chrono::steady_clock::now();
+        if (reads_ == 1)
+            end_ = now + limits_.time;
+        return reads_ > 1 && now >= end_;
+    }
+
+    const reader::pulse& pulse_;
+    const reader::call_limits& limits_;
+    std::chrono::steady_clock::time_point end_;
+    int reads_ = 0;
+    bool is_full_ = false;
+};
+
+/// Those of reader::read_all(), whether or not there is room.
+class last_reads : public decoded_reads {
+public:
+    using decoded_reads::decoded_reads;
+    bool may_read() const noexcept { return allowed_bytes_ != 0; }
+    bool received(std::size_t bytes)
+    {
+        allowed_bytes_ -= std::min(allowed_bytes_, bytes);
+        error_ = decoder_.received(bytes);
+        incoming_.pass_on();
+        return error_ == engine::inbound_error::none;
+    }
+
+private:
+    std::size_t allowed_bytes_ = most_rest_bytes;
+};
+
+/// Those of reader::listen(), whose bytes are dropped.
+class unheard_reads {
+public:
+    unheard_reads(transport::stream& from, heartbeat_timer& heartbeat) noexcept
+        : from_(from), heartbeat_(heartbeat)
+    {}
+    bool may_read() const noexcept { return reads_ < reader::call_limits{}.reads; }
+    int prepare(std::span<iovec> space) noexcept
+    {
+        space[0] = {bytes_, sizeof bytes_};
+        return 1;
+    }
+    transport::io_result read(const iovec* space, int count, std::size_t) noexcept
+    {
+        return from_.read_some(space, count);
+    }
+    bool received(std::size_t)
+    {
+        ++reads_;
+        heartbeat_.received();
+        return true;
+    }
+
+private:
+    transport::stream& from_;
+    heartbeat_timer& heartbeat_;
+    int reads_ = 0;
+    std::byte bytes_[16 * 1024];
+};
 
 } // namespace
 
@@ -72,87 +191,49 @@ reader::status reader::read(transport::stream& from, const pulse& pulse)
 {
     if (const status result = take_back(); result != status::dry)
         return result;
-    engine::decoder& decoder = incoming_.decoder();
-    heartbeat_timer& heartbeat = pulse.heartbeat;
-    std::chrono::steady_clock::time_point end;
-    for (int reads = 0; reads < limits_.reads; ++reads) {
-        if (!decoder.has_room()) {
-            heartbeat.pause(pulse.owner());
-            if (!must_read_itself(heartbeat))
-                lease_->offer(decoder, from);
-            return status::full;
-        }
-        if (heartbeat.paused())
-            heartbeat.resume(pulse.owner());
-        iovec space[engine::decoder::most_entries];
-        const int count = decoder.prepare(space);
-        if (count == 0)
-            return status::lost; // no memory
-        const std::size_t offered = transport::total_bytes(space, count);
-        const auto result = from.read_some(space, count);
-        if (result.would_block()) {
-            heartbeat.caught_up();
-            return status::dry;
-        }
-        if (result.failed() || result.bytes == 0)
-            return status::lost;
-        heartbeat.progressed();
-        const auto error = decoder.received(result.bytes);
-        if (decoder.went_on())
-            heartbeat.received(); // what a PING among them asked for has come
-        incoming_.pass_on();
-        if (error != engine::inbound_error::none)
-            return status_of(error);
-        if (result.bytes < offered && !result.more) {
-            heartbeat.caught_up();
-            return status::dry;
-        }
-        const auto now = std::chrono::steady_clock::now();
-        if (reads == 0)
-            end = now + limits_.time;
-        else if (now >= end)
-            break;
+    paced_reads reads(incoming_, from, pulse, limits_);
+    switch (pump(reads)) {
+    case pump_end::dry:
+        pulse.heartbeat.caught_up();
+        return status::dry;
+    case pump_end::limited:
+        if (!reads.is_full())
+            return status::limit_reached;
+        pulse.heartbeat.pause(pulse.owner());
+        if (!must_read_itself(pulse.heartbeat))
+            lease_->offer(incoming_.decoder(), from);
+        return status::full;
+    case pump_end::refused:
+        return status_of(reads.error());
+    case pump_end::no_memory:
+    case pump_end::lost:
+        break;
     }
-    return status::limit_reached;
+    return status::lost;
 }
 
 reader::status reader::read_all(transport::stream& from)
 {
     if (const status result = take_back(); result != status::dry)
         return result;
-    engine::decoder& decoder = incoming_.decoder();
-    for (std::size_t allowed = most_rest_bytes; allowed > 0;) {
-        iovec space[engine::decoder::most_entries];
-        const int count = decoder.prepare(space);
-        if (count == 0)
-            break;
-        const auto result = from.read_some(space, count);
-        if (result.failed() || result.bytes == 0)
-            break;
-        allowed -= std::min(allowed, result.bytes);
-        const auto error = decoder.received(result.bytes);
-        incoming_.pass_on();
-        if (error != engine::inbound_error::none)
-            return status_of(error);
-    }
-    return status::dry;
+    last_reads reads(incoming_, from);
+    return pump(reads, short_read::goes_on) == pump_end::refused ? status_of(reads.error())
+                                                                 : status::dry;
 }
 
 reader::status reader::listen(transport::stream& from, const pulse& pulse)
 {
     if (pulse.heartbeat.paused())
         pulse.heartbeat.resume(pulse.owner());
-    std::byte unheard[16 * 1024];
-    const iovec space{unheard, sizeof unheard};
-    for (int reads = 0; reads < call_limits{}.reads; ++reads) {
-        const auto result = from.read_some(&space, 1);
-        if (result.would_block())
-            return status::dry;
-        if (result.failed() || result.bytes == 0)
-            return status::lost;
-        pulse.heartbeat.received();
+    unheard_reads reads(from, pulse.heartbeat);
+    switch (pump(reads, short_read::goes_on)) {
+    case pump_end::dry:
+        return status::dry;
+    case pump_end::limited:
+        return status::limit_reached;
+    default:
+        return status::lost;
     }
-    return status::limit_reached;
 }
 
 bool reader::grant_lease(transport::stream& from, const heartbeat_timer& heartbeat)

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reading_lease.hpp"
+
 #include "base/system/no_cancellation.hpp"
 #include "base/tuning.hpp"
+#include "core/connection/read_loop.hpp"
 
 #include <new>
+#include <span>
 #include <utility>
 
 namespace zlink::core {
@@ -17,15 +20,15 @@ reading_lease::request reading_lease::read_for_room() noexcept
     if (reader_ == reader::io_thread)
         return request::read;
     in_->withdraw_memory(); // nobody would come for the body
-    const read_end end = read_directly();
+    const direct_end end = read_directly();
     in_->consumer_was_asleep(); // it is this thread
-    if (end == read_end::ahead) {
+    if (end == direct_end::ahead) {
         in_->pause();
         // If this thread takes its time now, there is room that nobody reads into.
         return reader_ == reader::offered && !std::exchange(watch_asked_, true) ? request::watch
                                                                                 : request::none;
     }
-    if (end == read_end::full || (end == read_end::dry && reader_ == reader::leased))
+    if (end == direct_end::full || (end == direct_end::dry && reader_ == reader::leased))
         return request::none;
     end_direct_reading();
     return request::read;
@@ -39,15 +42,15 @@ reading_lease::leased_step reading_lease::read_leased(std::span<std::byte> memor
     const unsigned reads_before = reads_;
     if (!in_->reads_outside() && sharing_->place.outside())
         in_->offer_memory(memory);
-    const read_end end = read_directly();
+    const direct_end end = read_directly();
     const auto body = in_->take_outside_body();
-    const bool ended = end == read_end::needs_io_thread;
+    const bool ended = end == direct_end::needs_io_thread;
     if (ended)
         end_direct_reading();
     else if (!in_->reads_outside())
         in_->withdraw_memory();
     // Input that there is no room for must not end a sleep; the next call looks again.
-    const int awaited = end == read_end::full ? -1 : sharing_->descriptor;
+    const int awaited = end == direct_end::full ? -1 : sharing_->descriptor;
     return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
              in_->reads_outside(), body, sharing_->wait.sleeps()},
             ended};
@@ -76,55 +79,72 @@ bool reading_lease::give_back() noexcept
     return true;
 }
 
+/// Those of one call of read_directly().
+class reading_lease::direct_reads {
+public:
+    explicit direct_reads(reading_lease& lease) noexcept
+        : lease_(lease), in_(*lease.in_), messages_before_(in_.messages())
+    {}
+    bool may_read() noexcept
+    {
+        if (!lease_.sharing_->found.commands.empty())
+            end_ = direct_end::needs_io_thread;
+        else if (!in_.has_room())
+            end_ = direct_end::full;
+        else if ((bytes_ >= tuning::direct_reading::read_ahead_bytes || in_.has_outside_body()) &&
+                 in_.messages() != messages_before_)
+            end_ = direct_end::ahead;
+        else
+            return true;
+        return false;
+    }
+    int prepare(std::span<iovec> space) noexcept { return in_.prepare(space); }
+    transport::io_result read(const iovec* space, int count, std::size_t room_bytes) noexcept
+    {
+        return lease_.read_timed(space, count, room_bytes);
+    }
+    bool received(std::size_t bytes) noexcept
+    {
+        ++lease_.reads_;
+        bytes_ += bytes;
+        const std::uint64_t complete_before = in_.messages();
+        engine::inbound_error& error = lease_.sharing_->found.error;
+        try {
+            error = in_.received(bytes);
+        } catch (...) {
+            error = engine::inbound_error::out_of_memory;
+        }
+        if (error != engine::inbound_error::none)
+            return false;
+        const std::uint64_t complete = in_.messages() - complete_before;
+        lease_.sharing_->wait.note(complete, bytes, complete > 1 || in_.in_message(),
+                                   base::steady_clock::now);
+        return true;
+    }
+    /// Why may_read() was false last.
+    direct_end end() const noexcept { return end_; }
+
+private:
+    reading_lease& lease_;
+    engine::decoder& in_;
+    const std::uint64_t messages_before_;
+    std::size_t bytes_ = 0;
+    direct_end end_ = direct_end::needs_io_thread;
+};
+
 // With the mutex.
-reading_lease::read_end reading_lease::read_directly() noexcept
+reading_lease::direct_end reading_lease::read_directly() noexcept
 {
     const base::no_cancellation whole;
     reading_directly_ = true;
-    const std::uint64_t messages_before = in_->messages();
-    std::size_t bytes = 0;
-    read_end end = read_end::needs_io_thread;
-    findings& found = sharing_->found;
-    while (found.commands.empty()) {
-        if (!in_->has_room()) {
-            end = read_end::full;
-            break;
-        }
-        if ((bytes >= tuning::direct_reading::read_ahead_bytes || in_->has_outside_body()) &&
-            in_->messages() != messages_before) {
-            end = read_end::ahead;
-            break;
-        }
-        iovec space[engine::decoder::most_entries];
-        const int count = in_->prepare(space);
-        if (count == 0)
-            break; // the I/O thread will find the same
-        const std::size_t offered = transport::total_bytes(space, count);
-        const auto result = read_timed(space, count, offered);
-        if (result.would_block())
-            end = read_end::dry;
-        if (result.error || result.bytes == 0)
-            break;
-        ++reads_;
-        bytes += result.bytes;
-        const std::uint64_t complete_before = in_->messages();
-        try {
-            found.error = in_->received(result.bytes);
-        } catch (...) {
-            found.error = engine::inbound_error::out_of_memory;
-        }
-        if (found.error != engine::inbound_error::none)
-            break;
-        const std::uint64_t complete = in_->messages() - complete_before;
-        sharing_->wait.note(complete, result.bytes, complete > 1 || in_->in_message(),
-                            base::steady_clock::now);
-        if (result.bytes < offered && !result.more && found.commands.empty()) {
-            end = read_end::dry;
-            break;
-        }
-    }
+    direct_reads reads(*this);
+    const pump_end how = pump(reads);
     reading_directly_ = false;
-    return end;
+    if (how == pump_end::limited)
+        return reads.end();
+    // Without memory the I/O thread will find the same.
+    return how == pump_end::dry && sharing_->found.commands.empty() ? direct_end::dry
+                                                                    : direct_end::needs_io_thread;
 }
 
 transport::io_result reading_lease::read_timed(const iovec* space, int count,

@@ -114,15 +114,16 @@ private:
         // the I/O thread
         boost::asio::steady_timer timer;
     };
-    enum class read_end : std::uint8_t {
+    enum class direct_end : std::uint8_t {
         full,            ///< the queue takes no more
         ahead,           ///< there is enough to go on with
         dry,             ///< nothing more is there
         needs_io_thread, ///< an end, an error, or commands that want an answer
     };
+    class direct_reads;
     void prepare();
     void hand_over(engine::decoder& in, transport::stream& from, reader to);
-    read_end read_directly() noexcept;
+    direct_end read_directly() noexcept;
     transport::io_result read_timed(const iovec* space, int count, std::size_t offered) noexcept;
     void end_direct_reading() noexcept;
     bool was_used();
