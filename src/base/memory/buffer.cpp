@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory/buffer.hpp"
 
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 
 #include "base/memory/rotation.hpp"
@@ -50,7 +51,7 @@ public:
     void* take_or_wait(std::size_t index) noexcept
     {
         void* block = take(index);
-        if (!block &&
+        if (!block && rule_is_on(rule::pool_wait) &&
             outstanding_bytes_.load(std::memory_order_relaxed) > tuning::pool::min_bytes_to_wait)
             block = wait_for(index);
         outstanding_bytes_.fetch_add(class_bytes(index), std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/trial_interval.hpp"
+#include "base/rules.hpp"
 #include "base/system/held_signals.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
@@ -43,7 +44,7 @@ public:
     template <class Found, class Sleep>
     wait_result wait(bool in_stream, deadline until, Found found, Sleep sleep)
     {
-        if (in_stream)
+        if (in_stream || !rule_is_on(rule::spin))
             return sleep();
         if (credit_ > 0)
             if (const auto seen = look(until, found); seen != wait_result::timeout)

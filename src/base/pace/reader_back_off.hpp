@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/trial_interval.hpp"
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
@@ -29,7 +30,7 @@ public:
     {
         if (remaining_looks_-- == 0) [[unlikely]]
             end_window(taken, now());
-        return breaks_;
+        return breaks_ && rule_is_on(rule::back_off);
     }
     bool wants_break(std::uint64_t taken)
     {

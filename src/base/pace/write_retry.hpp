@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/trial_interval.hpp"
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
@@ -29,6 +30,8 @@ public:
     template <class Attempt>
     bool wait(Attempt attempt) noexcept
     {
+        if (!rule_is_on(rule::write_retry))
+            return false;
         if (stalls_to_pass_ > 0) {
             --stalls_to_pass_;
             return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/writer.hpp"
+#include "base/rules.hpp"
 #include "base/system/no_cancellation.hpp"
 #include "base/tuning.hpp"
 
@@ -271,7 +272,8 @@ writer::outcome writer::write_for_owner()
         return {status::written, false}; // the sending thread is at it
     if (blocked_ || !owns_writing_)
         return {status::idle, false};
-    return write_committed_locked(new_load() >= tuning::batching::min_messages_per_round);
+    return write_committed_locked(!base::rule_is_on(base::rule::ownership_ends) ||
+                                  new_load() >= tuning::batching::min_messages_per_round);
 }
 
 void writer::write_committed(const std::function<void(outcome)>& then)
@@ -353,7 +355,8 @@ bool writer::drained()
 std::size_t writer::rest_for_next(std::size_t before, const iovec (&message)[2]) noexcept
 {
     const std::size_t total = before + message[0].iov_len + message[1].iov_len;
-    if (packet_bytes_ == 0 || total <= packet_bytes_)
+    if (!base::rule_is_on(base::rule::packet_filling) || packet_bytes_ == 0 ||
+        total <= packet_bytes_)
         return 0;
     const std::size_t rest = total % packet_bytes_;
     return rest <= std::min(tuning::batching::max_held_tail_bytes, message[1].iov_len) ? rest : 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/trial_interval.hpp"
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
@@ -24,7 +25,10 @@ namespace zlink::core {
 /// Thread safety: one thread at a time.
 class bulk_sleep {
 public:
-    bool sleeps() const noexcept { return state_ != state::looks; }
+    bool sleeps() const noexcept
+    {
+        return base::rule_is_on(base::rule::bulk_sleep) && state_ != state::looks;
+    }
 
     /// A read has moved `bytes` bytes and completed so many messages; `followed`: with a part of
     /// one more behind them, or several. `now()` tells the time; it is asked now and then only.

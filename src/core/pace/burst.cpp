@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pace/burst.hpp"
 
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 
 #include "base/memory/thread_own.hpp"
@@ -86,7 +87,7 @@ private:
             return true; // the thread is at it
         const auto& entries = whose_->entries_;
         // A stream to one connection is a little faster if the I/O thread writes some of it.
-        if (entries.size() == 1 ||
+        if ((base::rule_is_on(base::rule::guard_joins_in) && entries.size() == 1) ||
             clock::now() - whose_->looked_at() >= tuning::batching::max_delay)
             whose_->erase_if([](auto& each) { return !each.request_write_for_owner(); });
         idle_looks_ = entries.empty() ? idle_looks_ + 1 : 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "core/pace/burst_time.hpp"
 
@@ -65,7 +66,7 @@ public:
 
     /// The thread has met a message behind which there are more: if it answers each of them, or
     /// passes it on, what it sends is going to follow closely.
-    void expect_more() noexcept { more_input_ = true; }
+    void expect_more() noexcept { more_input_ = base::rule_is_on(base::rule::expect_more); }
     /// Does a message that has to be written at `now` follow others so closely that batches move
     /// more of them? Writing at once is best for a message now and then; batching begins after a
     /// few in quick succession, and earlier in a thread that has mostly sent several between its
@@ -81,7 +82,10 @@ public:
             is_wide_ = false;
         else
             ++quick_wakes_of_burst_;
-        if (long_bursts_ >= tuning::batching::long_bursts_until_known)
+        if (!base::rule_is_on(base::rule::batching))
+            return false;
+        if (base::rule_is_on(base::rule::early_batching) &&
+            long_bursts_ >= tuning::batching::long_bursts_until_known)
             return quick_wakes_ != 0 || more_input_;
         return quick_wakes_ >= tuning::batching::quick_commits_until_batching;
     }

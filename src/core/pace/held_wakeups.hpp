@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/rules.hpp"
+
 #include <memory>
 
 namespace zlink::core {
@@ -25,7 +27,7 @@ public:
     template <class Reader>
     static bool hold(Reader& reader) noexcept
     {
-        if (!is_held())
+        if (!base::rule_is_on(base::rule::held_wakeups) || !is_held())
             return false;
         add(reader.shared_from_this(),
             [](void* held) noexcept { static_cast<Reader*>(held)->tell_held(); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 
@@ -27,6 +28,8 @@ public:
     /// Is the next body to be read into the receiver's memory?
     bool outside() const noexcept
     {
+        if (!base::rule_is_on(base::rule::receive_placement))
+            return true;
         if (outside_.reads < tuning::placement::min_reads ||
             block_.reads < tuning::placement::min_reads)
             return outside_.reads < tuning::placement::min_reads;

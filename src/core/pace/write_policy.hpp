@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "core/pace/burst.hpp"
 
@@ -104,7 +105,10 @@ public:
         if (!thread.follows_quickly(now))
             return way::at_once;
         const way how = way_of_quick_message(thread);
-        return how == way::in_batches && goes_alone() ? way::at_once : how;
+        return how == way::in_batches && base::rule_is_on(base::rule::unbatched_trials) &&
+                       goes_alone()
+                   ? way::at_once
+                   : how;
     }
     /// Any thread. A batch of so many messages has waited for as long as one may while the thread
     /// was busy. If nothing has joined the first one, those that come next do not wait.
@@ -144,7 +148,7 @@ private:
     way choose_for_many() noexcept
     {
         ++shared_->message_wakes;
-        if (shared_->remaining_direct_writes == 0)
+        if (shared_->remaining_direct_writes == 0 || !base::rule_is_on(base::rule::direct_fan_out))
             return way::hand_over;
         --shared_->remaining_direct_writes;
         return way::at_once;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/pipe/pipe.hpp"
 
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 
 #include "core/pace/burst.hpp"
@@ -87,12 +88,14 @@ bool pipe_end::write_any(const frame& part) noexcept
         return lend(part);
     if (part.size >= tuning::body::min_uncopied_bytes && !part.owner && try_write_through(part))
         return true;
-    if (batches() && batch_bytes_ + zmtp3::long_header_bytes + part.size >
-                         tuning::batching::loopback_packet_bytes)
+    if (base::rule_is_on(base::rule::packet_batches) && batches() &&
+        batch_bytes_ + zmtp3::long_header_bytes + part.size >
+            tuning::batching::loopback_packet_bytes)
         flush(); // rather than begin one more packet with the end of this message
-    const std::size_t copied_below = !part.owner ? tuning::body::min_uncopied_bytes
-                                     : is_inproc && part.user_owned()
-                                         ? tuning::body::min_shared_user_bytes
+    const std::size_t copied_below =
+        !part.owner ? (base::rule_is_on(base::rule::own_block) ? tuning::body::min_uncopied_bytes
+                                                               : SIZE_MAX)
+        : is_inproc && part.user_owned() ? tuning::body::min_shared_user_bytes
                                          : tuning::body::min_shared_bytes;
     const bool inlined = part.size < copied_below && !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
@@ -301,7 +304,8 @@ bool pipe_end::append_shared(std::size_t header_bytes, const frame& part) noexce
 // True if the frame, or a part of it, has gone to the connection already.
 bool pipe_end::try_write_through(const frame& part) noexcept
 {
-    if (part.more() || !outlet_ || (batches() && part.size < tuning::batching::min_unbatched_bytes))
+    if (!base::rule_is_on(base::rule::write_through) || part.more() || !outlet_ ||
+        (batches() && part.size < tuning::batching::min_unbatched_bytes))
         return false;
     base::byte_queue& queue = out_->queue;
     // The parts before it, an envelope mostly, go along if they are there in one piece.

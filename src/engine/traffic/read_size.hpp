@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/rules.hpp"
 #include "base/tuning.hpp"
 
 #include <algorithm>
@@ -37,19 +38,24 @@ public:
         if (is_full) {
             bytes_ = std::min(bytes_ * 2, largest_bytes);
         } else if (small_reads_ == small_reads_to_halve) {
-            bytes_ = std::max(bytes_ / 2, smallest_bytes);
+            bytes_ = std::max(bytes_ / 2, first_bytes());
             small_reads_ = 0;
         }
     }
     /// Begins again with the smallest size.
     void restart() noexcept
     {
-        bytes_ = smallest_bytes;
+        bytes_ = first_bytes();
         small_reads_ = 0;
     }
 
 private:
-    std::size_t bytes_ = smallest_bytes;
+    static std::size_t first_bytes() noexcept
+    {
+        return base::rule_is_on(base::rule::small_reads) ? smallest_bytes : largest_bytes;
+    }
+
+    std::size_t bytes_ = first_bytes();
     std::size_t offered_bytes_ = 0;
     std::uint8_t small_reads_ = 0; ///< in a row
 };
