@@ -46,7 +46,7 @@ std::vector<std::byte> peer_bytes(bool with_greeting, std::span<const std::byte>
 void check_bounds(const handshake& subject)
 {
     fuzz_check(!(subject.done() && subject.failed()));
-    fuzz_check(subject.buffered_bytes() <= max_handshake_command_bytes + zmtp3::max_header_bytes);
+    fuzz_check(subject.buffered_bytes() <= max_handshake_command_bytes + zmtp3::long_header_bytes);
     fuzz_check(subject.peer_reason().size() <= 255);
     fuzz_check(subject.remote().routing_id.size() <= max_routing_id_bytes);
     fuzz_check(!subject.done() || (subject.remote().major >= 1 && subject.remote().major <= 3));

@@ -27,7 +27,7 @@ void check_header(const zmtp3::frame_header& header, std::size_t available)
     fuzz_check(header.header_bytes <= available);
     fuzz_check((header.header_bytes == 9) == ((header.flags & zmtp3::flag_long) != 0));
 
-    std::byte encoded[zmtp3::max_header_bytes];
+    std::byte encoded[zmtp3::long_header_bytes];
     const auto encoded_bytes = zmtp3::encode_header(encoded, header.flags, header.body_bytes);
     zmtp3::frame_header again;
     fuzz_check(!zmtp3::decode_header(encoded, encoded_bytes - 1, again));

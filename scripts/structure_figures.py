@@ -78,10 +78,10 @@ LIMITS = {
     "flags of a pipe end": (23, 8),
     "detectors of stream or dialogue": (8, 2),
     "fields of who writes that are to go": (1, 0),
-    "numeric constants": (342, 250),
+    "numeric constants": (250, 250),
     "files on the way of a first send": (20, 14),
     "functions that are too complex": (8, 0),
-    "lines of core": (14108, 13444),
+    "lines of core": (14112, 13444),
     "include cycles": (0, 0),
 }
 

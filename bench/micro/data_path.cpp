@@ -79,7 +79,7 @@ void decode_read(benchmark::State& state)
     const auto body_bytes = static_cast<std::size_t>(state.range(0));
     std::vector<std::byte> stream;
     for (int i = 0; i < batch_messages; ++i) {
-        std::array<std::byte, engine::zmtp3::max_header_bytes> header;
+        std::array<std::byte, engine::zmtp3::long_header_bytes> header;
         const std::size_t header_bytes = engine::zmtp3::encode_header(header.data(), 0, body_bytes);
         stream.insert(stream.end(), header.begin(),
                       header.begin() + static_cast<std::ptrdiff_t>(header_bytes));

@@ -270,6 +270,9 @@ namespace reading {
 /// larger = fewer calls. 0024
 inline constexpr std::size_t min_read_bytes = 2 * 1024;
 inline constexpr std::size_t max_read_bytes = 64 * 1024;
+/// So many reads in a row, each of less than a quarter of the size, halve it: one of them between
+/// large ones is usual in a stream.
+inline constexpr unsigned small_reads_to_halve = 4;
 /// A new chunk that is read to has at least so much room. 0024
 inline constexpr std::size_t min_room_bytes = 1024;
 /// Bodies from here on get memory of their own, unless they have arrived as a whole already. 0016
@@ -350,8 +353,8 @@ inline constexpr std::size_t small_classes = 18;
 /// How long one may keep others waiting.
 namespace turn {
 
-/// An I/O thread does so many things of one kind (requests, datagrams, accepted connections) before
-/// it serves others. -
+/// A thread does so many things of one kind (requests, datagrams, accepted connections, records of
+/// tls) before it does others. -
 inline constexpr int operations_per_call = 64;
 /// A proxy moves so many messages in one direction before the other one has its turn. 0022
 inline constexpr int proxy_messages = 1000;
@@ -391,8 +394,6 @@ inline constexpr int local_receive_buffer_bytes = 512 * 1024;
 /// So much is encrypted before it is written: enough for calls of the kernel to cost little, and
 /// for the caches. -
 inline constexpr std::size_t tls_batch_bytes = 128 * 1024;
-/// Records in one read, before others have their turn. -
-inline constexpr int tls_records_per_read = 64;
 
 } // namespace stream
 

@@ -28,9 +28,11 @@ struct buffer {
     void* hint; ///< for `free`; or where the body lies that is lent
     loan lending;
 
-    static constexpr std::uint16_t first_small_class = 0x8000; ///< those that threads keep
-    static constexpr std::uint16_t unpooled = 0xffff;
-    static constexpr std::uint16_t rotating = 0xfffe; ///< made by allocate_rotating_buffer()
+    enum special_class : std::uint16_t {
+        first_small_class = 0x8000, ///< those that threads keep
+        rotating = 0xfffe,          ///< made by allocate_rotating_buffer()
+        unpooled = 0xffff,
+    };
 
     bool unique() const noexcept { return references.load(std::memory_order_acquire) == 1; }
     void add_reference() noexcept { references.fetch_add(1, std::memory_order_relaxed); }

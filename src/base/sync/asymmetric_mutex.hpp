@@ -43,8 +43,7 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t unlocked = 0;
-    static constexpr std::uint32_t locked = 1;
+    enum state : std::uint32_t { unlocked, locked };
 
     void wait() noexcept;
     void wake_one() noexcept;

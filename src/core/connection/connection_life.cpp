@@ -22,17 +22,23 @@ constexpr bool contains(unsigned values, Value value) noexcept
     return (values & any_of(value)) != 0;
 }
 
-constexpr unsigned connects = 1U << true;
-constexpr unsigned accepted = 1U << false;
-constexpr unsigned either = connects | accepted;
+enum sides : unsigned {
+    connects = 1U << true,
+    accepted = 1U << false,
+    either = connects | accepted,
+};
 
-constexpr unsigned with_traffic = any_of(phase::traffic, phase::cut_off);
-constexpr unsigned without_traffic =
-    any_of(phase::idle, phase::connecting, phase::reaching, phase::opening, phase::lost);
-constexpr unsigned any_phase = with_traffic | without_traffic; // but `ended`
+enum phases : unsigned {
+    with_traffic = any_of(phase::traffic, phase::cut_off),
+    without_traffic =
+        any_of(phase::idle, phase::connecting, phase::reaching, phase::opening, phase::lost),
+    any_phase = with_traffic | without_traffic, // but `ended`
+};
 
-constexpr unsigned unwanted = any_of(wish::output, wish::last_output, wish::delivery);
-constexpr unsigned any_wish = unwanted | any_of(wish::connection);
+enum wishes : unsigned {
+    unwanted = any_of(wish::output, wish::last_output, wish::delivery),
+    any_wish = unwanted | any_of(wish::connection),
+};
 
 } // namespace
 

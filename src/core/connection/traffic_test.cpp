@@ -985,7 +985,7 @@ public:
 
 std::string frame_bytes(std::uint8_t flags, const std::string& body)
 {
-    std::byte header[engine::zmtp3::max_header_bytes];
+    std::byte header[engine::zmtp3::long_header_bytes];
     const std::size_t bytes = engine::zmtp3::encode_header(header, flags, body.size());
     return std::string(reinterpret_cast<const char*>(header), bytes) + body;
 }

@@ -2,6 +2,7 @@
 #include "core/options/option_table.hpp"
 
 #include "core/options/option_kinds.hpp"
+#include "engine/commands/traffic_commands.hpp"
 #include "transport/websocket/origin.hpp"
 
 #include <algorithm>
@@ -52,8 +53,7 @@ struct option_row {
 #define ZLINK_AT(path) [](socket_options& o) -> decltype((o.path)) { return o.path; }
 
 // The wire has 16 bits for tenths of a second; what is given is rounded down to them.
-constexpr int heartbeat_ttl_unit_ms = 100;
-constexpr int max_heartbeat_ttl_ms = 0xffff * heartbeat_ttl_unit_ms + heartbeat_ttl_unit_ms - 1;
+constexpr int max_heartbeat_ttl_ms = engine::max_ping_ttl_ms + engine::ttl_unit_ms - 1;
 
 // OpenSSL would take a name that begins with a dot for any name that ends so.
 bool is_host_name(std::string_view name)
@@ -91,7 +91,7 @@ constexpr std::array rows{
     option_row{ZMQ_HEARTBEAT_IVL, both, integer{ZLINK_AT(heartbeat.interval_ms), 0}},
     option_row{ZMQ_HEARTBEAT_TIMEOUT, both, integer{ZLINK_AT(heartbeat.timeout_ms), 0}},
     option_row{ZMQ_HEARTBEAT_TTL, both,
-               integer{ZLINK_AT(heartbeat.ttl_ms), 0, max_heartbeat_ttl_ms, heartbeat_ttl_unit_ms}},
+               integer{ZLINK_AT(heartbeat.ttl_ms), 0, max_heartbeat_ttl_ms, engine::ttl_unit_ms}},
     option_row{ZMQ_METADATA, settable, properties{ZLINK_AT(metadata)}},
     option_row{ZMQ_IN_BATCH_SIZE, both, integer{ZLINK_AT(receive_batch_bytes), 1}},
     option_row{ZMQ_OUT_BATCH_SIZE, both, integer{ZLINK_AT(send_batch_bytes), 1}},

@@ -14,6 +14,7 @@
 #include "core/socket/pipe_table.hpp"
 #include "core/socket/socket_gate.hpp"
 
+#include <cerrno>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -69,7 +70,7 @@ public:
         if (box_->has_mail()) [[unlikely]]
             process_mail();
         const int result = pattern_->send(part);
-        if (result == 0 || result != would_block) [[likely]]
+        if (result == 0 || result != EAGAIN) [[likely]]
             return after_operation(result);
         return wait_to_send(part, dont_wait);
     }
@@ -99,7 +100,7 @@ public:
         if (box_->has_mail()) [[unlikely]]
             process_mail();
         const int result = pattern_->receive(part);
-        if (result != would_block) [[likely]] {
+        if (result != EAGAIN) [[likely]] {
             if (result == 0)
                 more_ = part.more();
             return after_operation(result);
@@ -275,7 +276,6 @@ public:
     void end_message_to_many() override;
 
 private:
-    static constexpr int would_block = 11; // EAGAIN, checked in socket_waiting.cpp
     int term_error() const noexcept;
 
     int after_operation(int result)

@@ -17,8 +17,6 @@
 
 namespace zlink::core {
 
-static_assert(EAGAIN == 11);
-
 // Of a socket that is shut down.
 int socket::term_error() const noexcept
 {

@@ -19,26 +19,29 @@ inline constexpr std::uint8_t reserved_bits = 0x70;
 inline constexpr std::uint8_t opcode_bits = 0x0f;
 inline constexpr std::uint8_t mask_bit = 0x80;
 
-inline constexpr std::uint8_t continuation = 0;
-inline constexpr std::uint8_t text = 1;
-inline constexpr std::uint8_t binary = 2;
-inline constexpr std::uint8_t close = 8;
-inline constexpr std::uint8_t ping = 9;
-inline constexpr std::uint8_t pong = 10;
+enum opcode : std::uint8_t {
+    continuation = 0,
+    text = 1,
+    binary = 2,
+    close = 8,
+    ping = 9,
+    pong = 10,
+};
 
 /// The payload of a control frame (close, ping, pong) is not longer.
 inline constexpr std::size_t max_control_bytes = 125;
 inline constexpr std::size_t key_bytes = 4;
 inline constexpr std::size_t max_header_bytes = 2 + 8 + key_bytes;
 
-/// Close codes.
-inline constexpr std::uint16_t close_normal = 1000;
-inline constexpr std::uint16_t close_protocol_error = 1002;
-inline constexpr std::uint16_t close_unacceptable_data = 1003;
-inline constexpr std::uint16_t close_without_code = 1005; ///< never on the wire
-inline constexpr std::uint16_t close_no_text = 1007;      ///< what should be UTF-8 is not
-inline constexpr std::uint16_t close_policy = 1008;
-inline constexpr std::uint16_t close_too_large = 1009;
+enum close_code : std::uint16_t {
+    close_normal = 1000,
+    close_protocol_error = 1002,
+    close_unacceptable_data = 1003,
+    close_without_code = 1005, ///< never on the wire
+    close_no_text = 1007,      ///< what should be UTF-8 is not
+    close_policy = 1008,
+    close_too_large = 1009,
+};
 
 using mask_key = std::array<std::byte, key_bytes>;
 

@@ -15,7 +15,6 @@ namespace zlink::engine::zmtp1 {
 
 inline constexpr std::size_t short_header_bytes = 2;
 inline constexpr std::size_t long_header_bytes = 10;
-inline constexpr std::size_t max_header_bytes = long_header_bytes;
 inline constexpr std::uint64_t max_short_body_bytes = 253; ///< Longer bodies need the long form.
 inline constexpr std::byte long_form{0xff};                ///< In place of a length.
 

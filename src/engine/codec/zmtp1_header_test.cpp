@@ -14,7 +14,7 @@ using engine::zmtp3::frame_header;
 
 std::string encoded(bool more, std::uint64_t body_bytes)
 {
-    std::byte out[max_header_bytes];
+    std::byte out[long_header_bytes];
     return to_hex(std::span(out, encode_header(out, more, body_bytes)));
 }
 

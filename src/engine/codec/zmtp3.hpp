@@ -20,7 +20,6 @@ inline constexpr std::uint8_t flag_command = 4; ///< The frame is a command, not
 
 inline constexpr std::size_t short_header_bytes = 2;
 inline constexpr std::size_t long_header_bytes = 9;
-inline constexpr std::size_t max_header_bytes = long_header_bytes;
 inline constexpr std::uint64_t max_short_body_bytes = 255; ///< Longer bodies need the LONG form.
 inline constexpr std::uint64_t max_body_bytes = INT64_MAX; ///< More is no size of a frame.
 

@@ -13,7 +13,7 @@ using namespace engine::zmtp3;
 
 std::string encoded(std::uint8_t flags, std::uint64_t body_bytes)
 {
-    std::byte out[max_header_bytes];
+    std::byte out[long_header_bytes];
     const auto size = encode_header(out, flags, body_bytes);
     EXPECT_EQ(size, header_bytes_for(body_bytes));
     return to_hex(std::span(out, size));

@@ -15,7 +15,6 @@ namespace {
 using kind = traffic_command_kind;
 
 constexpr std::size_t ttl_bytes = 2;
-constexpr std::uint32_t ttl_unit_ms = 100;
 
 struct command_row {
     kind command;

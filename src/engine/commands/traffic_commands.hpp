@@ -30,7 +30,9 @@ inline constexpr std::size_t max_ping_context_bytes = 16;
 /// codec_traits::max_context_bytes.
 inline constexpr std::size_t longest_context_bytes = 125;
 
-/// Largest time to live that the wire can carry.
+/// The unit of a time to live on the wire.
+inline constexpr std::uint32_t ttl_unit_ms = 100;
+/// The largest one that the wire can carry.
 inline constexpr std::uint32_t max_ping_ttl_ms = 6'553'500;
 
 /// One command, parsed or to be built.

@@ -8,12 +8,16 @@
 namespace zlink::engine {
 namespace {
 
-constexpr std::size_t padding_offset = 1;
-constexpr std::size_t signature_end_offset = 9; // last byte of the signature
-constexpr std::size_t major_offset = 10;
-constexpr std::size_t minor_offset = 11;
-constexpr std::size_t mechanism_offset = 12;
-constexpr std::size_t as_server_offset = 32;
+// Offsets in the greeting of ZMTP 3, and one of ZMTP 2 (`legacy`).
+enum offset : std::size_t {
+    padding_offset = 1,
+    signature_end_offset = 9, // last byte of the signature
+    major_offset = 10,
+    minor_offset = 11,
+    legacy_type_offset = 11,
+    mechanism_offset = 12,
+    as_server_offset = 32,
+};
 
 constexpr std::byte signature_begin{0xff};
 constexpr std::byte signature_end{0x7f};
@@ -21,7 +25,6 @@ constexpr std::byte versioned_bit{0x01};
 constexpr std::byte major_version{3};
 constexpr std::byte minor_version{1};
 constexpr std::byte last_legacy_major{1}; // 2 is treated as 3.x
-constexpr std::size_t legacy_type_offset = 11;
 constexpr std::size_t legacy_greeting_bytes = 12;
 
 } // namespace

@@ -244,7 +244,7 @@ private:
             EXPECT_TRUE(handshake.done() != handshake.failed());
         }
         EXPECT_LE(handshake.buffered_bytes(),
-                  engine::max_handshake_command_bytes + engine::zmtp3::max_header_bytes);
+                  engine::max_handshake_command_bytes + engine::zmtp3::long_header_bytes);
         EXPECT_LE(handshake.output().size(),
                   2 * engine::max_handshake_command_bytes + engine::greeting_bytes);
         EXPECT_LE(handshake.peer_reason().size(), 255u);

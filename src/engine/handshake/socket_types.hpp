@@ -11,26 +11,28 @@ namespace zlink::engine {
 
 /// ZMQ_* numbers of the public header, for code below the C interface.
 namespace socket_types {
-inline constexpr int pair = 0;
-inline constexpr int pub = 1;
-inline constexpr int sub = 2;
-inline constexpr int req = 3;
-inline constexpr int rep = 4;
-inline constexpr int dealer = 5;
-inline constexpr int router = 6;
-inline constexpr int pull = 7;
-inline constexpr int push = 8;
-inline constexpr int xpub = 9;
-inline constexpr int xsub = 10;
-inline constexpr int server = 12;
-inline constexpr int client = 13;
-inline constexpr int radio = 14;
-inline constexpr int dish = 15;
-inline constexpr int gather = 16;
-inline constexpr int scatter = 17;
-inline constexpr int dgram = 18; // no ZMTP
-inline constexpr int peer = 19;
-inline constexpr int channel = 20;
+enum number : int {
+    pair = 0,
+    pub = 1,
+    sub = 2,
+    req = 3,
+    rep = 4,
+    dealer = 5,
+    router = 6,
+    pull = 7,
+    push = 8,
+    xpub = 9,
+    xsub = 10,
+    server = 12,
+    client = 13,
+    radio = 14,
+    dish = 15,
+    gather = 16,
+    scatter = 17,
+    dgram = 18, // no ZMTP
+    peer = 19,
+    channel = 20,
+};
 } // namespace socket_types
 
 /// Value of the Socket-Type property for a ZMQ_* number; empty when the type does not speak ZMTP.

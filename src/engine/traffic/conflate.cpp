@@ -9,7 +9,7 @@ namespace zlink::engine {
 
 base::buffer_ref copy_frame(std::uint8_t flags, std::span<const std::byte> body) noexcept
 {
-    base::buffer_ref copy(base::allocate_buffer(zmtp3::max_header_bytes + body.size()));
+    base::buffer_ref copy(base::allocate_buffer(zmtp3::long_header_bytes + body.size()));
     if (!copy)
         return copy;
     const std::size_t header = zmtp3::encode_header(copy->data, flags, body.size());
@@ -21,7 +21,7 @@ base::buffer_ref copy_frame(std::uint8_t flags, std::span<const std::byte> body)
 copied_frame view_frame(const base::buffer& copy) noexcept
 {
     zmtp3::frame_header header;
-    zmtp3::decode_header(copy.data, zmtp3::max_header_bytes, header);
+    zmtp3::decode_header(copy.data, zmtp3::long_header_bytes, header);
     return {header.flags,
             header.header_bytes + header.body_bytes,
             {copy.data + header.header_bytes, header.body_bytes}};

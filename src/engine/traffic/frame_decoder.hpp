@@ -29,9 +29,6 @@ public:
     outside_body take_outside_body() noexcept final { return outside_.take_finished(); }
 
 protected:
-    /// Bodies from here on get memory of their own, unless they have arrived as a whole already.
-    static constexpr std::size_t large_body_bytes = 24 * 1024;
-
     message_rules rules_;
     command_handler& commands_;
     outside_memory outside_;

@@ -17,7 +17,7 @@ namespace {
 /// of a queue as it needs, and a connection that waits for more has no memory set aside for it.
 /// Used between prepare() and received(), which the same thread calls.
 struct scratch_memory {
-    std::byte bytes[read_size::smallest_bytes];
+    std::byte bytes[tuning::reading::min_read_bytes];
 };
 using scratch = base::thread_own<scratch_memory>;
 const scratch keep_scratch;

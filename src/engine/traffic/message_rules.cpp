@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/traffic/message_rules.hpp"
 
+#include "engine/codec/group_datagram.hpp"
+
 namespace zlink::engine {
 
 bool message_rules::keep(traffic_command_kind kind) const noexcept
@@ -20,7 +22,6 @@ bool message_rules::keep(traffic_command_kind kind) const noexcept
 bool message_rules::allow_part(std::uint64_t body_bytes, bool more) noexcept
 {
     constexpr std::uint64_t number_bytes = 4;
-    constexpr std::uint64_t max_group_bytes = 255;
     switch (envelope_) {
     case envelope::start:
         envelope_ = body_bytes == 0 ? envelope::body : envelope::after_number;
@@ -34,7 +35,7 @@ bool message_rules::allow_part(std::uint64_t body_bytes, bool more) noexcept
         return true;
     case envelope::group:
         envelope_ = envelope::after_group;
-        return more && body_bytes <= max_group_bytes;
+        return more && body_bytes <= group_datagram::max_group_bytes;
     case envelope::after_group:
         envelope_ = envelope::group;
         return !more;

@@ -11,12 +11,13 @@ namespace zlink::engine {
 namespace {
 
 constexpr std::size_t header_bytes = zmtp3::long_header_bytes;
-constexpr std::size_t largest_chunk_bytes = tuning::reading::max_read_bytes - header_bytes;
 
 } // namespace
 
 raw_inbound::raw_inbound(base::channel& to, std::size_t chunk_bytes) noexcept
-    : decoder(to), chunk_bytes_(std::clamp(chunk_bytes, std::size_t{1}, largest_chunk_bytes))
+    : decoder(to),
+      chunk_bytes_(
+          std::clamp(chunk_bytes, std::size_t{1}, tuning::reading::max_read_bytes - header_bytes))
 {}
 
 // Each entry has room for the header of its message in front, which is written once its size is

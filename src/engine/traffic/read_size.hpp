@@ -16,13 +16,8 @@ namespace zlink::engine {
 /// Thread safety: one thread at a time.
 class read_size {
 public:
-    static constexpr std::size_t smallest_bytes = tuning::reading::min_read_bytes;
-    static constexpr std::size_t largest_bytes = tuning::reading::max_read_bytes;
-    /// So many in a row, each less than a quarter of the size, halve it.
-    static constexpr unsigned small_reads_to_halve = 4;
-
     std::size_t bytes() const noexcept { return bytes_; }
-    bool is_smallest() const noexcept { return bytes_ == smallest_bytes; }
+    bool is_smallest() const noexcept { return bytes_ == tuning::reading::min_read_bytes; }
     /// The least room that is worth a read: the rest of a chunk of memory is used as long as it
     /// has this much, then a new chunk is better.
     std::size_t least_room_bytes() const noexcept { return bytes_ / 4; }
@@ -36,8 +31,8 @@ public:
         const bool is_small = !is_full && bytes < bytes_ / 4;
         small_reads_ = static_cast<std::uint8_t>(is_small ? small_reads_ + 1 : 0);
         if (is_full) {
-            bytes_ = std::min(bytes_ * 2, largest_bytes);
-        } else if (small_reads_ == small_reads_to_halve) {
+            bytes_ = std::min(bytes_ * 2, tuning::reading::max_read_bytes);
+        } else if (small_reads_ == tuning::reading::small_reads_to_halve) {
             bytes_ = std::max(bytes_ / 2, first_bytes());
             small_reads_ = 0;
         }
@@ -52,7 +47,8 @@ public:
 private:
     static std::size_t first_bytes() noexcept
     {
-        return base::rule_is_on(base::rule::small_reads) ? smallest_bytes : largest_bytes;
+        return base::rule_is_on(base::rule::small_reads) ? tuning::reading::min_read_bytes
+                                                         : tuning::reading::max_read_bytes;
     }
 
     std::size_t bytes_ = first_bytes();

@@ -60,7 +60,7 @@ int wire_inbound::prepare(std::span<iovec> space) noexcept
     if (step_ == step::large_body) {
         const auto total = static_cast<std::size_t>(head_.body_bytes);
         space[count++] = {large_body() + block_filled_, total - block_filled_};
-        want = read_size::smallest_bytes;
+        want = tuning::reading::min_read_bytes;
     }
     if (!buffer_.prepare(needed_, want, space[count]))
         return 0;
@@ -150,7 +150,7 @@ void wire_inbound::take_run() noexcept
         if (done.needed_bytes == 0)
             return;
         room_bytes =
-            std::max(done.needed_bytes, std::min(buffer_.size(), read_size::smallest_bytes));
+            std::max(done.needed_bytes, std::min(buffer_.size(), tuning::reading::min_read_bytes));
     }
 }
 

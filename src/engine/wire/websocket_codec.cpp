@@ -15,8 +15,7 @@ namespace {
 namespace ws = websocket;
 
 // The first byte of the payload. What it has beyond these bits means nothing.
-constexpr std::uint8_t more_flag = 1;
-constexpr std::uint8_t command_flag = 2;
+enum payload_flag : std::uint8_t { more_flag = 1, command_flag = 2 };
 
 std::uint8_t to_payload(std::uint8_t flags) noexcept
 {

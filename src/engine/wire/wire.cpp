@@ -85,7 +85,7 @@ std::size_t frame_encoder::put_own(std::span<const std::byte> frames) noexcept
 
 void append_message_frame(std::vector<std::byte>& frames, std::span<const std::byte> body)
 {
-    std::byte header[zmtp3::max_header_bytes];
+    std::byte header[zmtp3::long_header_bytes];
     append_bytes(frames, std::span(header, zmtp3::encode_header(header, 0, body.size())));
     append_bytes(frames, body);
 }

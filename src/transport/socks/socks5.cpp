@@ -11,17 +11,14 @@
 namespace zlink::transport {
 namespace {
 
-constexpr unsigned version = 5;
-constexpr unsigned no_authentication = 0;
-constexpr unsigned username_password = 2;
-constexpr unsigned negotiation_version = 1;
-constexpr unsigned connect_command = 1;
-constexpr unsigned ipv4 = 1;
-constexpr unsigned domain_name = 3;
-constexpr unsigned ipv6 = 4;
+// What the bytes of RFC 1928 and RFC 1929 mean.
+enum versions : unsigned { version = 5, negotiation_version = 1 };
+enum methods : unsigned { no_authentication = 0, username_password = 2 };
+enum commands : unsigned { connect_command = 1 };
+enum address_types : unsigned { ipv4 = 1, domain_name = 3, ipv6 = 4 };
 
-constexpr std::size_t method_bytes = 2;
-constexpr std::size_t status_bytes = 2;
+// Of the choice of a method, and of the result of the negotiation.
+constexpr std::size_t answer_bytes = 2;
 // Up to the first byte of the address, which tells its length if it is a name.
 constexpr std::size_t reply_head_bytes = 5;
 constexpr std::size_t port_bytes = 2;
@@ -70,7 +67,7 @@ socks5_client::socks5_client(socks5_request request, std::chrono::milliseconds l
         put({version, 1, no_authentication});
     else
         put({version, 2, no_authentication, username_password});
-    await(step::method, method_bytes);
+    await(step::method, answer_bytes);
 }
 
 void socks5_client::put(std::initializer_list<unsigned> bytes)
@@ -91,7 +88,7 @@ void socks5_client::put_credentials()
     put({negotiation_version});
     put_counted(request_.username);
     put_counted(request_.password);
-    await(step::authentication, status_bytes);
+    await(step::authentication, answer_bytes);
 }
 
 void socks5_client::put_request()

@@ -328,7 +328,7 @@ io_result connection::read_some(const iovec* buffers, int count) noexcept
     int records = 0;
     for (int i = 0; i < count; ++i) {
         for (std::size_t filled = 0; filled < buffers[i].iov_len;) {
-            if (records++ == tuning::stream::tls_records_per_read)
+            if (records++ == tuning::turn::operations_per_call)
                 return {.bytes = all, .more = true};
             std::size_t some = 0;
             if (SSL_read_ex(ssl_, static_cast<std::byte*>(buffers[i].iov_base) + filled,

@@ -22,36 +22,44 @@ constexpr std::size_t cookie_bytes = random_bytes + mac_bytes + 2 * key_bytes;
 constexpr std::size_t vouch_bytes = mac_bytes + 2 * key_bytes;
 
 namespace hello {
-constexpr std::size_t version_at = 6;
-constexpr std::size_t key_at = 80;
-constexpr std::size_t counter_at = 112;
-constexpr std::size_t box_at = 120;
-constexpr std::size_t text_bytes = 64; // zeros, so that the answer is not larger than the question
-constexpr std::size_t all_bytes = box_at + mac_bytes + text_bytes;
+enum layout : std::size_t {
+    version_at = 6,
+    key_at = 80,
+    counter_at = 112,
+    box_at = 120,
+    text_bytes = 64, // zeros, so that the answer is not larger than the question
+    all_bytes = box_at + mac_bytes + text_bytes,
+};
 static_assert(all_bytes == 200);
 } // namespace hello
 
 namespace welcome {
-constexpr std::size_t nonce_at = 8;
-constexpr std::size_t box_at = 24;
-constexpr std::size_t text_bytes = key_bytes + cookie_bytes;
-constexpr std::size_t all_bytes = box_at + mac_bytes + text_bytes;
+enum layout : std::size_t {
+    nonce_at = 8,
+    box_at = 24,
+    text_bytes = key_bytes + cookie_bytes,
+    all_bytes = box_at + mac_bytes + text_bytes,
+};
 static_assert(all_bytes == 168);
 } // namespace welcome
 
 namespace initiate {
-constexpr std::size_t cookie_at = 9;
-constexpr std::size_t counter_at = cookie_at + cookie_bytes;
-constexpr std::size_t box_at = counter_at + curve::counter_bytes;
-constexpr std::size_t text_bytes = key_bytes + random_bytes + vouch_bytes; // then the metadata
-constexpr std::size_t least_bytes = box_at + mac_bytes + text_bytes;
+enum layout : std::size_t {
+    cookie_at = 9,
+    counter_at = cookie_at + cookie_bytes,
+    box_at = counter_at + curve::counter_bytes,
+    text_bytes = key_bytes + random_bytes + vouch_bytes, // then the metadata
+    least_bytes = box_at + mac_bytes + text_bytes,
+};
 static_assert(least_bytes == 257);
 } // namespace initiate
 
 namespace ready {
-constexpr std::size_t counter_at = 6;
-constexpr std::size_t box_at = counter_at + curve::counter_bytes;
-constexpr std::size_t least_bytes = box_at + mac_bytes;
+enum layout : std::size_t {
+    counter_at = 6,
+    box_at = counter_at + curve::counter_bytes,
+    least_bytes = box_at + mac_bytes,
+};
 static_assert(least_bytes == 30);
 } // namespace ready
 
