@@ -37,10 +37,10 @@ constexpr auto short_sleep = [] {
     return wait_result::ready;
 };
 
-class Patience : public testing::Test {
+class AdaptiveSpin : public testing::Test {
 protected:
-    Patience() { simulated_processor::meanwhile = nullptr; }
-    ~Patience() override { simulated_processor::meanwhile = nullptr; }
+    AdaptiveSpin() { simulated_processor::meanwhile = nullptr; }
+    ~AdaptiveSpin() override { simulated_processor::meanwhile = nullptr; }
 };
 
 // A spin that has seen short sleeps until it looks.
@@ -80,13 +80,13 @@ int sleeps_before_look(spin& subject, bool success)
     return sleeps;
 }
 
-TEST_F(Patience, sleeps_at_first)
+TEST_F(AdaptiveSpin, sleeps_at_first)
 {
     spin subject;
     EXPECT_EQ(wait_result::ready, subject.wait(false, no_deadline, at_once, short_sleep));
 }
 
-TEST_F(Patience, looks_on_while_that_finds_something)
+TEST_F(AdaptiveSpin, looks_on_while_that_finds_something)
 {
     spin subject = ready_to_look();
     for (int i = 0; i < 1000; ++i)
@@ -94,7 +94,7 @@ TEST_F(Patience, looks_on_while_that_finds_something)
             << i;
 }
 
-TEST_F(Patience, sleeps_when_a_look_finds_nothing)
+TEST_F(AdaptiveSpin, sleeps_when_a_look_finds_nothing)
 {
     spin subject = ready_to_look();
     int looks = 0;
@@ -110,7 +110,7 @@ TEST_F(Patience, sleeps_when_a_look_finds_nothing)
     EXPECT_GE(simulated_processor::now() - begin, tuning::spin::max_time);
 }
 
-TEST_F(Patience, a_look_goes_on_while_there_is_progress)
+TEST_F(AdaptiveSpin, a_look_goes_on_while_there_is_progress)
 {
     spin subject = ready_to_look();
     const auto begin = simulated_processor::now();
@@ -126,7 +126,7 @@ TEST_F(Patience, a_look_goes_on_while_there_is_progress)
     EXPECT_EQ(0, sleeps_before_look(subject, true)) << "and was a good one";
 }
 
-TEST_F(Patience, looks_less_and_less_where_that_finds_nothing)
+TEST_F(AdaptiveSpin, looks_less_and_less_where_that_finds_nothing)
 {
     spin subject = ready_to_look();
     // A few looks make a round; each of them ends in a sleep, which counts for the next round.
@@ -148,7 +148,7 @@ TEST_F(Patience, looks_less_and_less_where_that_finds_nothing)
     EXPECT_LE(sleeps, 16);
 }
 
-TEST_F(Patience, a_look_does_not_outlast_the_deadline)
+TEST_F(AdaptiveSpin, a_look_does_not_outlast_the_deadline)
 {
     spin subject = ready_to_look();
     int looks = 0;
@@ -162,7 +162,7 @@ TEST_F(Patience, a_look_does_not_outlast_the_deadline)
     EXPECT_EQ(1, looks);
 }
 
-TEST_F(Patience, progress_does_not_outlast_the_deadline)
+TEST_F(AdaptiveSpin, progress_does_not_outlast_the_deadline)
 {
     spin subject = ready_to_look();
     const auto until = simulated_processor::now() + tuning::spin::max_time * 2;
@@ -171,7 +171,7 @@ TEST_F(Patience, progress_does_not_outlast_the_deadline)
     EXPECT_GE(simulated_processor::now(), until);
 }
 
-TEST_F(Patience, a_stream_is_not_looked_for)
+TEST_F(AdaptiveSpin, a_stream_is_not_looked_for)
 {
     spin subject = ready_to_look();
     EXPECT_EQ(wait_result::ready, subject.wait(true, no_deadline, at_once, short_sleep));
@@ -180,7 +180,7 @@ TEST_F(Patience, a_stream_is_not_looked_for)
 // --- one processor -------------------------------------------------------------------------------
 
 /// Two threads share a processor: the other one brings the news while this one yields.
-class OnOneProcessor : public Patience {
+class OnOneProcessor : public AdaptiveSpin {
 protected:
     OnOneProcessor()
     {
@@ -258,7 +258,7 @@ TEST_F(OnOneProcessor, keeps_it_once_the_news_comes_from_elsewhere)
 
 volatile std::sig_atomic_t handled = 0;
 
-class SignalWhileLooking : public Patience {
+class SignalWhileLooking : public AdaptiveSpin {
 protected:
     static constexpr int number = SIGUSR1;
 

@@ -8,7 +8,7 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-class ReadingPace : public ::testing::Test {
+class ReaderBackOff : public ::testing::Test {
 protected:
     /// What a look finds, and how long a message takes.
     struct stream {
@@ -38,7 +38,7 @@ protected:
     bool broke_ = false;
 };
 
-TEST_F(ReadingPace, breaks_go_on_while_messages_come_faster_with_them)
+TEST_F(ReaderBackOff, breaks_go_on_while_messages_come_faster_with_them)
 {
     const stream lockstep{1, nanoseconds(70)};
     const stream batches{30, nanoseconds(40)};
@@ -46,7 +46,7 @@ TEST_F(ReadingPace, breaks_go_on_while_messages_come_faster_with_them)
     EXPECT_GT(breaks_of(100'000, lockstep, batches), 95'000);
 }
 
-TEST_F(ReadingPace, breaks_that_bring_nothing_become_rare)
+TEST_F(ReaderBackOff, breaks_that_bring_nothing_become_rare)
 {
     const stream lockstep{1, nanoseconds(70)};
     const stream no_faster{8, nanoseconds(70)};
@@ -55,7 +55,7 @@ TEST_F(ReadingPace, breaks_that_bring_nothing_become_rare)
     EXPECT_LT(breaks, 1000);
 }
 
-TEST_F(ReadingPace, breaks_are_tried_soon_again_after_they_have_paid)
+TEST_F(ReaderBackOff, breaks_are_tried_soon_again_after_they_have_paid)
 {
     const stream lockstep{1, nanoseconds(70)};
     const stream batches{30, nanoseconds(40)};
@@ -64,19 +64,19 @@ TEST_F(ReadingPace, breaks_are_tried_soon_again_after_they_have_paid)
     EXPECT_GT(breaks_of(1'000, lockstep, batches), 700);
 }
 
-TEST_F(ReadingPace, there_are_none_in_a_dialogue)
+TEST_F(ReaderBackOff, there_are_none_in_a_dialogue)
 {
     const stream dialogue{1, nanoseconds(700)};
     EXPECT_EQ(0, breaks_of(100'000, dialogue, dialogue));
 }
 
-TEST_F(ReadingPace, there_are_none_where_looks_find_many_by_themselves)
+TEST_F(ReaderBackOff, there_are_none_where_looks_find_many_by_themselves)
 {
     const stream batches{10, nanoseconds(40)};
     EXPECT_EQ(0, breaks_of(100'000, batches, batches));
 }
 
-TEST_F(ReadingPace, a_break_ends_when_something_is_found)
+TEST_F(ReaderBackOff, a_break_ends_when_something_is_found)
 {
     int looks = 0;
     const auto begin = steady_clock::now();

@@ -9,7 +9,7 @@ namespace {
 
 using step = write_retry::step;
 
-TEST(StallWait, ends_when_all_is_done)
+TEST(WriteRetry, ends_when_all_is_done)
 {
     write_retry subject;
     for (int stall = 0; stall < 100; ++stall) {
@@ -19,7 +19,7 @@ TEST(StallWait, ends_when_all_is_done)
     }
 }
 
-TEST(StallWait, passes_ever_more_stalls_by_where_nothing_moves)
+TEST(WriteRetry, passes_ever_more_stalls_by_where_nothing_moves)
 {
     write_retry subject;
     int waits = 0;
@@ -29,7 +29,7 @@ TEST(StallWait, passes_ever_more_stalls_by_where_nothing_moves)
     EXPECT_EQ(20, waits);
 }
 
-TEST(StallWait, waits_each_time_again_where_that_helps)
+TEST(WriteRetry, waits_each_time_again_where_that_helps)
 {
     write_retry subject;
     while (subject.wait([] { return step::nothing; }))
@@ -40,7 +40,7 @@ TEST(StallWait, waits_each_time_again_where_that_helps)
         EXPECT_TRUE(subject.wait([] { return step::done; }));
 }
 
-TEST(StallWait, passes_few_stalls_by_where_something_moves)
+TEST(WriteRetry, passes_few_stalls_by_where_something_moves)
 {
     write_retry subject;
     int waits = 0;
@@ -52,7 +52,7 @@ TEST(StallWait, passes_few_stalls_by_where_something_moves)
     EXPECT_LE(33, waits);
 }
 
-TEST(StallWait, does_not_wait_for_ever_for_slow_progress)
+TEST(WriteRetry, does_not_wait_for_ever_for_slow_progress)
 {
     write_retry subject;
     EXPECT_TRUE(subject.wait([] { return step::progress; }));

@@ -18,7 +18,7 @@ namespace zlink::core {
 namespace {
 
 /// Readers in this process, all of which wait for a message.
-class HeldNews : public ::testing::Test {
+class HeldWakeups : public ::testing::Test {
 protected:
     struct reader {
         std::shared_ptr<base::mailbox> box = std::make_shared<base::mailbox>();
@@ -51,7 +51,7 @@ protected:
     };
 };
 
-TEST_F(HeldNews, tells_all_readers_at_the_end)
+TEST_F(HeldWakeups, tells_all_readers_at_the_end)
 {
     std::vector<reader> readers(3);
     {
@@ -68,7 +68,7 @@ TEST_F(HeldNews, tells_all_readers_at_the_end)
     EXPECT_TRUE(other.told()) << "nothing is held back any more";
 }
 
-TEST_F(HeldNews, tells_before_its_thread_waits)
+TEST_F(HeldWakeups, tells_before_its_thread_waits)
 {
     reader one;
     const held_wakeups held;
@@ -80,7 +80,7 @@ TEST_F(HeldNews, tells_before_its_thread_waits)
     EXPECT_FALSE(one.told()) << "it goes on then";
 }
 
-TEST_F(HeldNews, tells_what_is_too_old)
+TEST_F(HeldWakeups, tells_what_is_too_old)
 {
     reader one;
     reader other;
@@ -97,7 +97,7 @@ TEST_F(HeldNews, tells_what_is_too_old)
     EXPECT_GE(burst::clock::now() - second, tuning::batching::max_delay);
 }
 
-TEST_F(HeldNews, tells_when_there_are_many_readers)
+TEST_F(HeldWakeups, tells_when_there_are_many_readers)
 {
     std::vector<reader> readers(200);
     const held_wakeups held;
@@ -106,7 +106,7 @@ TEST_F(HeldNews, tells_when_there_are_many_readers)
     EXPECT_TRUE(readers.front().told());
 }
 
-TEST_F(HeldNews, holds_back_only_what_its_thread_has_written)
+TEST_F(HeldWakeups, holds_back_only_what_its_thread_has_written)
 {
     reader one;
     const held_wakeups held;
@@ -114,7 +114,7 @@ TEST_F(HeldNews, holds_back_only_what_its_thread_has_written)
     EXPECT_TRUE(one.told());
 }
 
-TEST_F(HeldNews, is_one_for_each_thread)
+TEST_F(HeldWakeups, is_one_for_each_thread)
 {
     reader one;
     const held_wakeups held;
@@ -126,7 +126,7 @@ TEST_F(HeldNews, is_one_for_each_thread)
 }
 
 #ifdef ZLINK_MEMORY_CAN_BE_SCARCE
-TEST_F(HeldNews, holds_nothing_back_without_memory)
+TEST_F(HeldWakeups, holds_nothing_back_without_memory)
 {
     for (int allocations = 0; allocations < 2; ++allocations)
         std::thread([allocations] {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/handshake/script_test.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 
 namespace zlink::test {
 namespace {

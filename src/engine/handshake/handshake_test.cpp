@@ -7,7 +7,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "engine/handshake/script_test.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/handshake/socket_types.hpp"
 
 namespace zlink::test {

@@ -11,9 +11,9 @@
 #include <zmq.h>
 
 #include "engine/handshake/handshake.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/handshake/mechanisms/null.hpp"
 #include "engine/handshake/mechanisms/plain.hpp"
-#include "engine/handshake/script_test.hpp"
 
 namespace zlink::test {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/pipe/pipe.hpp"
 #include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
-#include "engine/handshake/script_test.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/wire/wires_for_tests.hpp"
 #include "support/scarce_memory.hpp"
 

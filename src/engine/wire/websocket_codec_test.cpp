@@ -12,7 +12,7 @@
 
 #include "engine/bytes.hpp"
 #include "engine/codec/zmtp3.hpp"
-#include "engine/handshake/script_test.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/traffic/wire_inbound.hpp"
 #include "engine/wire/toy_wire_for_tests.hpp"
 #include "engine/wire/wire.hpp"

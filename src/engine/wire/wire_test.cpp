@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "engine/bytes.hpp"
-#include "engine/handshake/script_test.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/wire/wires_for_tests.hpp"
 #include "support/memory_stream.hpp"
 

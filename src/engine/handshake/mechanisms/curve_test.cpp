@@ -7,7 +7,7 @@
 
 #include "engine/curve/cipher.hpp"
 #include "engine/handshake/authenticator_for_tests.hpp"
-#include "engine/handshake/script_test.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/handshake/socket_types.hpp"
 
 namespace zlink::test {

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/handshake/script_test.hpp"
+#include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/handshake/socket_types.hpp"
 
 namespace zlink::test {
