@@ -108,7 +108,7 @@ TEST_P(AcceptFlood, finds_room_for_everybody_beside_a_busy_peer)
     }
 }
 
-ZLINK_WIRE_TRANSPORTS(AcceptFlood);
+ZLINK_LINKS_WITH(AcceptFlood, has_plain_zmtp);
 
 } // namespace
 } // namespace zlink::test

@@ -121,12 +121,12 @@ protected:
     std::optional<listening_post> at_client_;
 };
 
-ZLINK_WIRE_TRANSPORTS(Authentication);
+ZLINK_LINKS_WITH(Authentication, has_plain_zmtp);
 
 /// What libzmq does otherwise, or needs the addresses of closed sockets at once.
 class ZlinkOnlyAuthentication : public Authentication {};
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyAuthentication);
+ZLINK_LINKS_WITH(ZlinkOnlyAuthentication, has_plain_zmtp);
 
 // --- the question
 

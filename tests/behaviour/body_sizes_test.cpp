@@ -105,8 +105,7 @@ TEST_P(BodySizes, stay_as_they_were_sent)
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, BodySizes,
-                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc,
-                                                              transport::inproc),
+                         ::testing::Combine(::testing::ValuesIn(all_links()),
                                             ::testing::Values(1, 40)),
                          [](const auto& info) {
                              return std::string(name_of(std::get<0>(info.param))) + "_" +

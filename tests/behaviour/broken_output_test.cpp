@@ -60,7 +60,7 @@ TEST_P(ZlinkOnlyBrokenOutput, does_not_lose_what_has_come)
     }
 }
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyBrokenOutput);
+ZLINK_LINKS_WITH(ZlinkOnlyBrokenOutput, has_plain_zmtp);
 
 } // namespace
 } // namespace zlink::test

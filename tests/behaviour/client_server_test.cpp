@@ -244,7 +244,7 @@ TEST(PeerNumbers, count_up_from_anywhere)
         for (int index = 0; index < 4; ++index) {
             test_socket peer(context, peer_type);
             if (peer_type == ZMQ_PEER) {
-                send_to(peer, zmq_connect_peer(peer, address.c_str()), "x");
+                send_to(peer, connect_peer(peer, address), "x");
             } else {
                 peer.connect(address);
                 peer.send("x");

@@ -255,9 +255,7 @@ TEST_P(ClosingUnderWait, lets_the_context_end)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, ClosingUnderWait,
-                         ::testing::Values(transport::tcp, transport::ipc, transport::inproc),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ZLINK_ALL_TRANSPORTS(ClosingUnderWait);
 
 } // namespace
 } // namespace zlink::test

@@ -29,7 +29,7 @@ protected:
         test_socket next(context_, type);
         if (type == ZMQ_SUB)
             next.set(ZMQ_SUBSCRIBE, "");
-        if (!wait_until([&] { return zmq_bind(next, address_.c_str()) == 0; }))
+        if (!wait_until([&] { return next.try_bind(address_); }))
             throw call_failed("zmq_bind " + address_);
         wait_for(ZMQ_EVENT_HANDSHAKE_SUCCEEDED);
         return next;

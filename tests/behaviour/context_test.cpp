@@ -249,6 +249,7 @@ protected:
     static int error_after(const std::function<void(test_context&)>& finish)
     {
         const auto [call, kind, connected] = GetParam();
+        const link_in_use scope(kind);
         test_context context;
         test_socket peer;
         test_socket socket = test_socket::with_defaults(context, ZMQ_DEALER);
@@ -296,12 +297,11 @@ std::string name_of_block(const ::testing::TestParamInfo<ContextWakes::ParamType
            (connected ? "" : "_alone");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Calls, ContextWakes,
-    ::testing::Combine(::testing::Values(blocked_in::send, blocked_in::receive, blocked_in::poll),
-                       ::testing::Values(transport::tcp, transport::ipc, transport::inproc),
-                       ::testing::Bool()),
-    name_of_block);
+INSTANTIATE_TEST_SUITE_P(Calls, ContextWakes,
+                         ::testing::Combine(::testing::Values(blocked_in::send, blocked_in::receive,
+                                                              blocked_in::poll),
+                                            ::testing::ValuesIn(all_links()), ::testing::Bool()),
+                         name_of_block);
 
 TEST(ContextTerm, waits_until_the_application_closed_its_sockets)
 {

@@ -46,7 +46,7 @@ protected:
     const key_pair stranger_;
 };
 
-ZLINK_WIRE_TRANSPORTS(Curve);
+ZLINK_LINKS(Curve, links_with(&link_traits::has_wire, &link_traits::has_free_mechanism));
 
 TEST_P(Curve, carries_messages_of_all_sizes)
 {
@@ -250,7 +250,7 @@ TEST_P(Curve, goes_on_after_the_server_was_restarted)
     for (int round = 0; round < 3; ++round) {
         test_socket server(context_, ZMQ_PULL);
         server_side()(server);
-        ASSERT_TRUE(wait_until([&] { return zmq_bind(server, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] { return server.try_bind(address); }));
         listening_post post(context_, client, ZMQ_EVENT_DISCONNECTED);
         client.send("round " + std::to_string(round));
         EXPECT_EQ("round " + std::to_string(round), server.recv());

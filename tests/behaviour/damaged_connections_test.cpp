@@ -105,7 +105,7 @@ protected:
     }
 };
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyDamagedFrame);
+ZLINK_LINKS_WITH(ZlinkOnlyDamagedFrame, has_plain_zmtp);
 
 TEST_P(ZlinkOnlyDamagedFrame, is_refused_wherever_a_byte_has_changed)
 {
@@ -402,7 +402,7 @@ protected:
     }
 };
 
-ZLINK_WIRE_TRANSPORTS(DamagedFrame);
+ZLINK_LINKS_WITH(DamagedFrame, has_plain_zmtp);
 
 TEST_P(DamagedFrame, ends_what_arrives_and_the_next_connection_goes_on)
 {

@@ -195,13 +195,13 @@ protected:
     }
 };
 
-ZLINK_WIRE_TRANSPORTS(DamagedCurve);
+ZLINK_LINKS_WITH(DamagedCurve, has_plain_zmtp);
 
 /// With libzmq a client that has given up does not connect to the same endpoint again, and some
 /// faults have other codes.
 class ZlinkOnlyDamagedCurve : public DamagedCurve {};
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyDamagedCurve);
+ZLINK_LINKS_WITH(ZlinkOnlyDamagedCurve, has_plain_zmtp);
 
 // --- a byte has changed: behind a head of 2 bytes, or 9 (INITIATE)
 
@@ -461,12 +461,12 @@ protected:
     std::optional<handler_of_passwords> handler_;
 };
 
-ZLINK_WIRE_TRANSPORTS(DamagedPlain);
+ZLINK_LINKS_WITH(DamagedPlain, has_plain_zmtp);
 
 /// See ZlinkOnlyDamagedCurve.
 class ZlinkOnlyDamagedPlain : public DamagedPlain {};
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyDamagedPlain);
+ZLINK_LINKS_WITH(ZlinkOnlyDamagedPlain, has_plain_zmtp);
 
 TEST_P(DamagedPlain, hello_admits_nobody)
 {

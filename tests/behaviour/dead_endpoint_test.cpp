@@ -207,7 +207,7 @@ private:
 
 void bind_there(test_socket& socket, const std::string& address)
 {
-    ASSERT_TRUE(wait_until([&] { return zmq_bind(socket, address.c_str()) == 0; })) << address;
+    ASSERT_TRUE(wait_until([&] { return socket.try_bind(address); })) << address;
 }
 
 /// A socket that subscribes to all.
@@ -277,17 +277,16 @@ TEST_P(ZlinkOnlyConnectAgain, connects)
     EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(socket, bed.address().c_str())));
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, ZlinkOnlyConnectAgain,
-                         ::testing::Combine(::testing::ValuesIn(all_types),
-                                            ::testing::Values(transport::tcp, transport::ipc),
-                                            ::testing::ValuesIn(all_causes),
-                                            ::testing::Values(0, 1)),
-                         [](const auto& info) {
-                             return std::string(std::get<0>(info.param).name) + "_over_" +
-                                    name_of(std::get<1>(info.param)) + "_" +
-                                    name_of(std::get<2>(info.param)) +
-                                    (std::get<3>(info.param) ? "_immediate" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Of, ZlinkOnlyConnectAgain,
+    ::testing::Combine(::testing::ValuesIn(all_types),
+                       ::testing::ValuesIn(links_with(&link_traits::has_plain_zmtp)),
+                       ::testing::ValuesIn(all_causes), ::testing::Values(0, 1)),
+    [](const auto& info) {
+        return std::string(std::get<0>(info.param).name) + "_over_" +
+               name_of(std::get<1>(info.param)) + "_" + name_of(std::get<2>(info.param)) +
+               (std::get<3>(info.param) ? "_immediate" : "");
+    });
 
 // --- each cause over each transport ------------------------------------------------------------
 
@@ -406,13 +405,14 @@ TEST_P(ZlinkOnlyDeadEndpoint, keeps_no_context_waiting)
     context_.term();
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, ZlinkOnlyDeadEndpoint,
-                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc),
-                                            ::testing::ValuesIn(all_causes)),
-                         [](const auto& info) {
-                             return std::string(name_of(std::get<0>(info.param))) + "_" +
-                                    name_of(std::get<1>(info.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Over, ZlinkOnlyDeadEndpoint,
+    ::testing::Combine(::testing::ValuesIn(links_with(&link_traits::has_plain_zmtp)),
+                       ::testing::ValuesIn(all_causes)),
+    [](const auto& info) {
+        return std::string(name_of(std::get<0>(info.param))) + "_" +
+               name_of(std::get<1>(info.param));
+    });
 
 // --- over each transport -----------------------------------------------------------------------
 
@@ -703,7 +703,7 @@ TEST_P(ZlinkOnlyDeadEndpointOver, may_be_sent_to_while_it_dies)
     over = true;
 }
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyDeadEndpointOver);
+ZLINK_LINKS_WITH(ZlinkOnlyDeadEndpointOver, has_plain_zmtp);
 
 } // namespace
 } // namespace zlink::test

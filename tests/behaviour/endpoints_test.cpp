@@ -360,9 +360,11 @@ TEST_P(EndpointsOver, an_address_cannot_be_bound_twice)
         GTEST_SKIP() << "a named socket file is taken over";
     test_socket first(context_, ZMQ_PAIR);
     const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
-    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(first, address.c_str())));
+    EXPECT_FALSE(first.try_bind(address));
+    EXPECT_EQ(EADDRINUSE, zmq_errno());
     test_socket second(context_, ZMQ_PAIR);
-    EXPECT_TRUE(fails_with(EADDRINUSE, zmq_bind(second, address.c_str())));
+    EXPECT_FALSE(second.try_bind(address));
+    EXPECT_EQ(EADDRINUSE, zmq_errno());
 }
 
 TEST_P(EndpointsOver, an_address_is_free_again_after_unbind)
@@ -372,7 +374,7 @@ TEST_P(EndpointsOver, an_address_is_free_again_after_unbind)
     first.unbind(address);
     EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(first, address.c_str())));
     test_socket second(context_, ZMQ_PULL);
-    EXPECT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }));
+    EXPECT_TRUE(wait_until([&] { return second.try_bind(address); }));
     test_socket peer(context_, ZMQ_PUSH);
     peer.connect(address);
     peer.send("to the second");
@@ -385,7 +387,7 @@ TEST_P(EndpointsOver, an_address_is_free_again_after_close)
     const std::string address = first.bind_and_resolve(fresh_bind_address(GetParam()));
     first.close();
     test_socket second(context_, ZMQ_PULL);
-    EXPECT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }));
+    EXPECT_TRUE(wait_until([&] { return second.try_bind(address); }));
 }
 
 TEST_P(EndpointsOver, disconnecting_twice_fails)
@@ -633,7 +635,7 @@ TEST_P(UnbindWildcard, takes_the_last_endpoint)
     EXPECT_EQ(0, zmq_unbind(socket_, last.c_str()));
     EXPECT_TRUE(fails_with(ENOENT, zmq_unbind(socket_, last.c_str())));
     const std::string with_port = given_with_port();
-    EXPECT_TRUE(wait_until([&] { return zmq_bind(socket_, with_port.c_str()) == 0; }));
+    EXPECT_TRUE(wait_until([&] { return socket_.try_bind(with_port); }));
     EXPECT_EQ(last, socket_.last_endpoint());
     EXPECT_EQ(0, zmq_unbind(socket_, last.c_str()));
     EXPECT_TRUE(wait_until([&] { return !somebody_listens(); }));

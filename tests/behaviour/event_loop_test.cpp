@@ -165,12 +165,12 @@ std::string name_of_loop(const ::testing::TestParamInfo<EventLoop::ParamType>& i
            (asks == habit::asks_each_time ? "_each" : "_bursts");
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Over, EventLoop,
-    ::testing::Combine(::testing::Values(transport::tcp, transport::ipc, transport::inproc),
-                       ::testing::Values(trigger::edge, trigger::level),
-                       ::testing::Values(habit::asks_each_time, habit::asks_before_waiting)),
-    name_of_loop);
+INSTANTIATE_TEST_SUITE_P(Over, EventLoop,
+                         ::testing::Combine(::testing::ValuesIn(all_links()),
+                                            ::testing::Values(trigger::edge, trigger::level),
+                                            ::testing::Values(habit::asks_each_time,
+                                                              habit::asks_before_waiting)),
+                         name_of_loop);
 
 /// A loop that never reads ZMQ_EVENTS and relies on receiving until EAGAIN works as well, and does
 /// not turn for nothing.

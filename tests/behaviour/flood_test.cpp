@@ -101,14 +101,14 @@ INSTANTIATE_TEST_SUITE_P(
                                     zmtp::command("CANCEL", "topic") + subscriptions},
                           flood_row{"pub_by_messages", ZMQ_PUB, "XSUB", zmtp::frame("message")},
                           flood_row{"xpub_by_subscriptions", ZMQ_XPUB, "SUB", subscriptions}),
-        ::testing::Values(transport::tcp, transport::ipc)),
+        ::testing::ValuesIn(links_with(&link_traits::has_plain_zmtp))),
     [](const auto& info) { return name_of_row(std::get<0>(info.param), std::get<1>(info.param)); });
 INSTANTIATE_TEST_SUITE_P(
     ZlinkOnlyOf, FloodedSender,
     ::testing::Combine(::testing::Values(flood_row{"radio_by_groups", ZMQ_RADIO, "DISH", groups},
                                          flood_row{"radio_by_messages", ZMQ_RADIO, "DISH",
                                                    zmtp::frame("x")}),
-                       ::testing::Values(transport::tcp, transport::ipc)),
+                       ::testing::ValuesIn(links_with(&link_traits::has_plain_zmtp))),
     [](const auto& info) { return name_of_row(std::get<0>(info.param), std::get<1>(info.param)); });
 
 TEST(Flood, within_the_process_keeps_no_publisher_from_returning)
@@ -169,7 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
             flood_row{"rep_by_no_requests", ZMQ_REP, "DEALER", zmtp::frame("no delimiter")},
             flood_row{"rep_by_parts", ZMQ_REP, "DEALER", parts_of(parts(5000, "x"))},
             flood_row{"req_by_others", ZMQ_REQ, "REP", parts_of({"four", "", "reply"})}),
-        ::testing::Values(transport::tcp, transport::ipc)),
+        ::testing::ValuesIn(links_with(&link_traits::has_plain_zmtp))),
     [](const auto& info) { return name_of_row(std::get<0>(info.param), std::get<1>(info.param)); });
 INSTANTIATE_TEST_SUITE_P(
     ZlinkOnlyOf, FloodedReceiver,
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(
                           flood_row{"client", ZMQ_CLIENT, "SERVER", parts_of({"two", "parts"})},
                           flood_row{"gather", ZMQ_GATHER, "SCATTER", parts_of(parts(5000, "x"))},
                           flood_row{"channel", ZMQ_CHANNEL, "CHANNEL", parts_of(parts(5000, "x"))}),
-        ::testing::Values(transport::tcp, transport::ipc)),
+        ::testing::ValuesIn(links_with(&link_traits::has_plain_zmtp))),
     [](const auto& info) { return name_of_row(std::get<0>(info.param), std::get<1>(info.param)); });
 
 TEST(Flood, does_not_keep_signals_from_ending_a_call)

@@ -581,8 +581,7 @@ TEST(Forked, a_child_that_lives_on_does_not_keep_an_address)
         first.close();
         test_socket second(context, type);
         // The child may still be about to close its copy.
-        EXPECT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }, patience))
-            << address;
+        EXPECT_TRUE(wait_until([&] { return second.try_bind(address); }, patience)) << address;
         pause.end();
         EXPECT_EQ(0, child.status());
     }

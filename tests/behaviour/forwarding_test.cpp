@@ -193,11 +193,9 @@ std::string name_of_ways(const ::testing::TestParamInfo<Forwarding::ParamType>& 
     return std::string(name_of(first)) + "_" + name_of(second);
 }
 
-constexpr std::array all_transports{transport::tcp, transport::ipc, transport::inproc};
-
 INSTANTIATE_TEST_SUITE_P(From, Forwarding,
-                         ::testing::Combine(::testing::ValuesIn(all_transports),
-                                            ::testing::ValuesIn(all_transports)),
+                         ::testing::Combine(::testing::ValuesIn(all_links()),
+                                            ::testing::ValuesIn(all_links())),
                          name_of_ways);
 
 } // namespace

@@ -154,7 +154,7 @@ TEST_P(ZlinkOnlyFullStreamPeer, that_leaves_ends_the_wait_of_the_sender)
     }
 }
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyFullStreamPeer);
+ZLINK_LINKS_WITH(ZlinkOnlyFullStreamPeer, has_plain_zmtp);
 
 } // namespace
 } // namespace zlink::test

@@ -60,8 +60,7 @@ TEST_P(Heartbeat, heartbeats_between_the_parts_of_traffic_disturb_nothing)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, Heartbeat, ::testing::Values(transport::tcp, transport::ipc),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ZLINK_WIRE_TRANSPORTS(Heartbeat);
 
 /// Calls a function at the end of its scope.
 class at_exit {
@@ -515,7 +514,7 @@ TEST_P(ZlinkOnlySlowLink, is_found_dead_as_soon_as_it_stands_still)
     EXPECT_TRUE(post_.socket().readable(5s));
 }
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlySlowLink);
+ZLINK_LINKS_WITH(ZlinkOnlySlowLink, has_plain_zmtp);
 
 // The kernel of a process that hangs takes the little that it is sent.
 class HangingPeer : public transport_test {};
@@ -533,7 +532,7 @@ TEST_P(HangingPeer, is_found_dead_while_it_is_sent_a_little)
     }));
 }
 
-ZLINK_WIRE_TRANSPORTS(HangingPeer);
+ZLINK_LINKS_WITH(HangingPeer, has_plain_zmtp);
 
 TEST(HeartbeatOverInproc, is_not_needed)
 {

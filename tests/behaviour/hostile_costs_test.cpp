@@ -57,7 +57,7 @@ protected:
         return ::poll(&entry, 1, 5) == 1;
     }
 };
-ZLINK_WIRE_TRANSPORTS(HostileCosts);
+ZLINK_LINKS_WITH(HostileCosts, has_plain_zmtp);
 
 TEST_P(HostileCosts, subscriptions_between_the_parts_of_a_message)
 {

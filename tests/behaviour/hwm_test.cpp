@@ -27,6 +27,7 @@ class UnconnectedHwm : public ::testing::TestWithParam<std::tuple<transport, int
 TEST_P(UnconnectedHwm, is_exactly_the_number_of_messages_that_are_queued)
 {
     const auto [kind, type, hwm] = GetParam();
+    const link_in_use scope(kind);
     test_context context;
     test_socket socket(context, type);
     socket.set(ZMQ_SNDHWM, hwm);
@@ -43,8 +44,7 @@ std::string name_of_unconnected(const ::testing::TestParamInfo<UnconnectedHwm::P
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, UnconnectedHwm,
-                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc,
-                                                              transport::inproc),
+                         ::testing::Combine(::testing::ValuesIn(all_links()),
                                             ::testing::Values(ZMQ_PUSH, ZMQ_DEALER, ZMQ_PAIR),
                                             ::testing::Values(1, 2, 5, 1000)),
                          name_of_unconnected);
@@ -220,8 +220,7 @@ std::string name_of_tiny(const ::testing::TestParamInfo<TinyHwm::ParamType>& inf
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, TinyHwm,
-                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc,
-                                                              transport::inproc),
+                         ::testing::Combine(::testing::ValuesIn(all_links()),
                                             ::testing::Values(1, 2, 3)),
                          name_of_tiny);
 

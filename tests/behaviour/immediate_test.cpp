@@ -74,7 +74,7 @@ TEST_P(Immediate, a_lost_peer_makes_sending_wait_again)
     socket.connect(address);
     for (int round = 0; round < 3; ++round) {
         test_socket sink(context_, ZMQ_DEALER);
-        ASSERT_TRUE(wait_until([&] { return zmq_bind(sink, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] { return sink.try_bind(address); }));
         ASSERT_TRUE(socket.writable());
         socket.send(std::to_string(round));
         EXPECT_EQ(std::to_string(round), sink.recv());

@@ -130,7 +130,7 @@ TEST_F(Inproc, does_not_reconnect_to_a_new_binder)
     first.close();
     EXPECT_TRUE(wait_until([&] { return !source.try_send("x"); }));
     test_socket second(context_, ZMQ_PULL);
-    ASSERT_TRUE(wait_until([&] { return zmq_bind(second, address_.c_str()) == 0; }));
+    ASSERT_TRUE(wait_until([&] { return second.try_bind(address_); }));
     EXPECT_FALSE(source.writable(quiet_window));
     source.connect(address_);
     source.send("connected anew");

@@ -118,8 +118,9 @@ TEST_P(Interrupted, a_proxy_says_so_and_can_go_on)
 TEST_P(Interrupted, terminating_says_so_and_is_called_again)
 {
     void* context = zmq_ctx_new();
-    void* open = zmq_socket(context, ZMQ_PAIR);
-    ASSERT_EQ(0, zmq_bind(open, fresh_bind_address(GetParam()).c_str()));
+    test_socket bound(context, ZMQ_PAIR);
+    bound.bind(fresh_bind_address(GetParam()));
+    void* const open = bound.release();
     for (int round = 0; round < 3; ++round)
         EXPECT_EQ(EINTR, signal_.error_of([&] { return zmq_ctx_term(context); }));
     EXPECT_TRUE(fails_with(ETERM, zmq_send(open, "x", 1, 0)));

@@ -94,7 +94,12 @@ TEST_P(Linger, delivers_everything_sent_before_close_and_term)
         send_close_and_receive(known_address(GetParam()), 900);
 }
 
-class ZlinkOnlyLinger : public ::testing::TestWithParam<transport> {};
+class LingerAfterRefusal : public Linger {};
+
+class ZlinkOnlyLinger : public ::testing::TestWithParam<transport> {
+    const link_in_use link_{GetParam()};
+};
+class ZlinkOnlyLingerOnTheWire : public ZlinkOnlyLinger {};
 
 // More than the receiver's high-water mark: the end of the connection must not overtake its data.
 TEST_P(ZlinkOnlyLinger, delivers_everything_to_a_receiver_that_is_behind)
@@ -147,7 +152,7 @@ TEST_P(Linger, delivers_a_large_multipart_message_whole)
     EXPECT_EQ(message, sink.recv_parts());
 }
 
-TEST_P(Linger, without_limit_does_not_wait_for_a_peer_that_refused)
+TEST_P(LingerAfterRefusal, without_limit_does_not_wait_for_a_peer)
 {
     for (const bool refused_before_close : {false, true}) {
         test_context context;
@@ -241,7 +246,7 @@ TEST_P(Linger, of_a_subscriber_that_has_sent_all_is_not_waited_for)
 
 // A kernel that has taken the last message gives up what a closed socket has left if the peer sends
 // anything then.
-TEST_P(ZlinkOnlyLinger, loses_nothing_to_a_peer_that_sends_meanwhile)
+TEST_P(ZlinkOnlyLingerOnTheWire, loses_nothing_to_a_peer_that_sends_meanwhile)
 {
     test_context context;
     test_socket source(context, ZMQ_PUSH);
@@ -269,7 +274,10 @@ TEST_P(ZlinkOnlyLinger, loses_nothing_to_a_peer_that_sends_meanwhile)
 }
 
 ZLINK_WIRE_TRANSPORTS(Linger);
+ZLINK_LINKS(LingerAfterRefusal,
+            links_with(&link_traits::has_wire, &link_traits::tells_socket_types));
 ZLINK_WIRE_TRANSPORTS(ZlinkOnlyLinger);
+ZLINK_LINKS_WITH(ZlinkOnlyLingerOnTheWire, has_plain_zmtp);
 
 class Unread : public transport_test {};
 
@@ -288,7 +296,7 @@ TEST_P(Unread, messages_are_lost_when_the_receiver_closes)
     ASSERT_TRUE(first.readable()); // it has come
     first.close();
     test_socket second(context_, ZMQ_PULL);
-    ASSERT_TRUE(wait_until([&] { return zmq_bind(second, address.c_str()) == 0; }));
+    ASSERT_TRUE(wait_until([&] { return second.try_bind(address); }));
     if (GetParam() == transport::inproc)
         source.connect(address); // does not reconnect
     // What is on its way to the first one may be lost; nothing may come back.

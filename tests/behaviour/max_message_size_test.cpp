@@ -57,7 +57,19 @@ TEST_P(MaxMessageSize, limits_no_routing_id)
     EXPECT_EQ("a longer answer", dealer.recv());
 }
 
-TEST_P(MaxMessageSize, limits_no_subscription)
+TEST_P(MaxMessageSize, holds_for_each_part_of_a_message)
+{
+    auto [pull, push, address] = link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, limit);
+    const parts message(20, std::string(limit_bytes, 'p'));
+    push.send_parts(message);
+    EXPECT_EQ(message, pull.recv_parts());
+}
+
+ZLINK_ALL_TRANSPORTS(MaxMessageSize);
+
+class MaxMessageSizeAndSubscriptions : public transport_test {};
+
+TEST_P(MaxMessageSizeAndSubscriptions, limits_none)
 {
     const std::string topic(300, 't');
     auto [xpub, sub, address] = link(
@@ -69,15 +81,7 @@ TEST_P(MaxMessageSize, limits_no_subscription)
     EXPECT_EQ(topic + " and more", sub.recv());
 }
 
-TEST_P(MaxMessageSize, holds_for_each_part_of_a_message)
-{
-    auto [pull, push, address] = link(context_, GetParam(), ZMQ_PULL, ZMQ_PUSH, limit);
-    const parts message(20, std::string(limit_bytes, 'p'));
-    push.send_parts(message);
-    EXPECT_EQ(message, pull.recv_parts());
-}
-
-ZLINK_ALL_TRANSPORTS(MaxMessageSize);
+ZLINK_LINKS_WITH(MaxMessageSizeAndSubscriptions, has_subscribe_command);
 
 class AboveMaxMessageSize : public transport_test {
 protected:
@@ -220,7 +224,7 @@ TEST_P(AboveMaxMessageSize, an_older_subscriber_is_limited_as_others_who_send)
     EXPECT_EQ(std::string("\0abc", 4), xpub.recv());
 }
 
-ZLINK_WIRE_TRANSPORTS(AboveMaxMessageSize);
+ZLINK_LINKS_WITH(AboveMaxMessageSize, has_plain_zmtp);
 
 } // namespace
 } // namespace zlink::test

@@ -197,7 +197,7 @@ TEST_P(MonitorHandshake, another_protocol_is_an_identity_that_never_ends)
     EXPECT_TRUE(post_->quiet());
 }
 
-ZLINK_WIRE_TRANSPORTS(MonitorHandshake);
+ZLINK_LINKS_WITH(MonitorHandshake, has_plain_zmtp);
 
 class RefusedByPeer : public HandshakeEvents,
                       public ::testing::WithParamInterface<std::tuple<transport, int>> {
@@ -215,9 +215,10 @@ TEST_P(RefusedByPeer, is_told_with_its_code_and_not_tried_again)
     EXPECT_TRUE(post_->quiet());
 }
 
-INSTANTIATE_TEST_SUITE_P(With, RefusedByPeer,
-                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc),
-                                            ::testing::Values(300, 400, 500)));
+INSTANTIATE_TEST_SUITE_P(
+    With, RefusedByPeer,
+    ::testing::Combine(::testing::ValuesIn(links_with(&link_traits::has_plain_zmtp)),
+                       ::testing::Values(300, 400, 500)));
 
 struct refused_opening {
     const char* name;

@@ -148,7 +148,7 @@ protected:
         later(peer);
         for (int connection = 0; connection < 2; ++connection) {
             test_socket bound(context_, ZMQ_DEALER);
-            ASSERT_TRUE(wait_until([&] { return zmq_bind(bound, address.c_str()) == 0; }));
+            ASSERT_TRUE(wait_until([&] { return bound.try_bind(address); }));
             ASSERT_TRUE(bound.writable());
             bound.send("x");
             check(receiving_fd(peer));

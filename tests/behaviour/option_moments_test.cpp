@@ -179,7 +179,7 @@ TEST_P(BoundMetadata, is_that_of_the_bind_for_peers_that_come_later)
               ready_from(raw_peer(address)));
 }
 
-ZLINK_WIRE_TRANSPORTS(BoundMetadata);
+ZLINK_LINKS_WITH(BoundMetadata, has_plain_zmtp);
 
 /// A length and what it counts.
 std::string recv_counted(const raw_peer& from)
@@ -303,7 +303,7 @@ protected:
     {
         test_socket socket(context_, ZMQ_PULL);
         socket.set(ZMQ_IPV6, 1);
-        if (!wait_until([&] { return zmq_bind(socket, address_.c_str()) == 0; }))
+        if (!wait_until([&] { return socket.try_bind(address_); }))
             throw call_failed("zmq_bind " + address_);
         return socket;
     }
@@ -346,7 +346,7 @@ protected:
     test_socket bound_at(const std::string& address, int type = ZMQ_ROUTER)
     {
         test_socket socket(context_, type);
-        if (!wait_until([&] { return zmq_bind(socket, address.c_str()) == 0; }))
+        if (!wait_until([&] { return socket.try_bind(address); }))
             throw call_failed("zmq_bind " + address);
         return socket;
     }

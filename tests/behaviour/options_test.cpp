@@ -468,7 +468,7 @@ TEST_P(EndpointOptions, the_routing_id_of_a_connecting_socket)
     dealer.set(ZMQ_ROUTING_ID, "set later");
     for (int connection = 0; connection < (GetParam() == transport::inproc ? 1 : 2); ++connection) {
         test_socket router(context_, ZMQ_ROUTER);
-        ASSERT_TRUE(wait_until([&] { return zmq_bind(router, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] { return router.try_bind(address); }));
         ASSERT_TRUE(wait_until([&] {
             dealer.try_send("x");
             return router.readable(2ms);
@@ -526,7 +526,9 @@ TEST_P(ConnectionOptions, whether_messages_wait_for_a_peer)
     EXPECT_FALSE(waits.try_send("x"));
 }
 
-TEST_P(ConnectionOptions, the_time_for_the_handshake)
+class ConnectionOptionsOnTheWire : public ConnectionOptions {};
+
+TEST_P(ConnectionOptionsOnTheWire, the_time_for_the_handshake)
 {
     test_socket socket(context_, ZMQ_PULL);
     socket.set(ZMQ_HANDSHAKE_IVL, 20);
@@ -550,7 +552,7 @@ raw_peer raw_push(const std::string& address)
     return peer;
 }
 
-TEST_P(ConnectionOptions, heartbeats)
+TEST_P(ConnectionOptionsOnTheWire, heartbeats)
 {
     test_socket socket(context_, ZMQ_PULL);
     const std::string silent = bind(socket);
@@ -565,6 +567,7 @@ TEST_P(ConnectionOptions, heartbeats)
 }
 
 ZLINK_WIRE_TRANSPORTS(ConnectionOptions);
+ZLINK_LINKS_WITH(ConnectionOptionsOnTheWire, has_plain_zmtp);
 
 TEST(ConnectingOptions, the_interval_between_attempts_is_that_of_the_connect)
 {

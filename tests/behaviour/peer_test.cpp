@@ -14,7 +14,7 @@ protected:
 TEST_P(PeerSocket, sends_first_to_the_peer_it_connects_to)
 {
     test_socket caller(context_, ZMQ_PEER);
-    const std::uint32_t to = zmq_connect_peer(caller, address_.c_str());
+    const std::uint32_t to = connect_peer(caller, address_);
     ASSERT_NE(0u, to);
     EXPECT_EQ(5, send_to(caller, to, "hello"));
     draft_message message;
@@ -33,8 +33,8 @@ TEST_P(PeerSocket, keeps_its_peers_apart)
     test_socket other(context_, ZMQ_PEER);
     const std::string second = other.bind_and_resolve(fresh_bind_address(GetParam()));
     test_socket caller(context_, ZMQ_PEER);
-    const std::uint32_t one = zmq_connect_peer(caller, address_.c_str());
-    const std::uint32_t two = zmq_connect_peer(caller, second.c_str());
+    const std::uint32_t one = connect_peer(caller, address_);
+    const std::uint32_t two = connect_peer(caller, second);
     EXPECT_NE(one, two);
     send_to(caller, two, "to the second");
     send_to(caller, one, "to the first");
@@ -48,7 +48,7 @@ TEST_P(PeerSocket, queues_for_a_peer_that_comes_later_and_keeps_its_number)
     const std::string address = known_address(GetParam());
     test_socket caller(context_, ZMQ_PEER);
     caller.set(ZMQ_RECONNECT_IVL, 10);
-    const std::uint32_t to = zmq_connect_peer(caller, address.c_str());
+    const std::uint32_t to = connect_peer(caller, address);
     ASSERT_NE(0u, to);
     EXPECT_EQ(5, send_to(caller, to, "early"));
     {
@@ -82,7 +82,7 @@ TEST_P(PeerSocket, queues_for_a_peer_that_comes_later_and_keeps_its_number)
 TEST_P(PeerSocket, lets_go_of_a_peer_it_has_connected_to)
 {
     test_socket caller(context_, ZMQ_PEER);
-    const std::uint32_t to = zmq_connect_peer(caller, address_.c_str());
+    const std::uint32_t to = connect_peer(caller, address_);
     send_to(caller, to, "hello");
     draft_message message;
     receive(bound_, message);
@@ -135,7 +135,7 @@ TEST(ConnectPeer, says_what_is_wrong_with_an_address)
     EXPECT_TRUE(fails_with(ENOENT, zmq_disconnect(peer, too_long.c_str())));
     test_socket other(context, ZMQ_PEER);
     const std::string address = other.bind_and_resolve("tcp://127.0.0.1:*");
-    const std::uint32_t to = zmq_connect_peer(peer, address.c_str());
+    const std::uint32_t to = connect_peer(peer, address);
     EXPECT_EQ(5, send_to(peer, to, "hello"));
     EXPECT_EQ("hello", other.recv());
 }

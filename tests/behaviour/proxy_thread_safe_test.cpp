@@ -222,9 +222,7 @@ TEST_P(ThreadSafeProxy, ends_with_its_context)
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, ThreadSafeProxy,
-                         ::testing::Values(transport::tcp, transport::inproc),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ZLINK_ALL_TRANSPORTS(ThreadSafeProxy);
 
 class ThreadSafeProxyControl : public ::testing::Test {
 protected:

@@ -97,7 +97,10 @@ TEST_F(ZlinkOnlyIpcReconnectStop, after_a_refused_connection)
     expect_an_end();
 }
 
-class ReconnectStopOver : public ReconnectStop, public ::testing::WithParamInterface<transport> {};
+class ReconnectStopOver : public ReconnectStop, public ::testing::WithParamInterface<transport> {
+    const link_in_use link_{GetParam()};
+};
+class ReconnectStopOnTheWire : public ReconnectStopOver {};
 
 TEST_P(ReconnectStopOver, not_after_other_failures_than_those_named)
 {
@@ -114,7 +117,7 @@ TEST_P(ReconnectStopOver, not_after_other_failures_than_those_named)
     EXPECT_EQ("delivered late", late.recv());
 }
 
-TEST_P(ReconnectStopOver, after_a_failed_handshake)
+TEST_P(ReconnectStopOnTheWire, after_a_failed_handshake)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
     const raw_listener listener(GetParam());
@@ -123,7 +126,7 @@ TEST_P(ReconnectStopOver, after_a_failed_handshake)
     EXPECT_FALSE(listener.try_accept(100ms));
 }
 
-TEST_P(ReconnectStopOver, after_a_handshake_that_took_too_long)
+TEST_P(ReconnectStopOnTheWire, after_a_handshake_that_took_too_long)
 {
     stop_when(ZMQ_RECONNECT_STOP_HANDSHAKE_FAILED);
     socket_.set(ZMQ_HANDSHAKE_IVL, 20);
@@ -136,7 +139,7 @@ TEST_P(ReconnectStopOver, after_a_handshake_that_took_too_long)
     EXPECT_FALSE(listener.try_accept(100ms));
 }
 
-TEST_P(ReconnectStopOver, without_it_a_failed_handshake_is_tried_again)
+TEST_P(ReconnectStopOnTheWire, without_it_a_failed_handshake_is_tried_again)
 {
     const raw_listener listener(GetParam());
     socket_.connect(listener.endpoint());
@@ -151,7 +154,7 @@ TEST_P(ReconnectStopOver, a_lost_connection_is_no_failed_handshake)
     socket_.connect(address);
     for (int round = 0; round < 2; ++round) {
         test_socket sink(context_, ZMQ_PULL);
-        ASSERT_TRUE(wait_until([&] { return zmq_bind(sink, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] { return sink.try_bind(address); }));
         ASSERT_TRUE(wait_until([&] {
             socket_.try_send("again");
             return sink.readable(2ms);
@@ -172,6 +175,7 @@ TEST_P(ReconnectStopOver, without_it_zmq_disconnect_lingers)
 }
 
 ZLINK_WIRE_TRANSPORTS(ReconnectStopOver);
+ZLINK_LINKS_WITH(ReconnectStopOnTheWire, has_plain_zmtp);
 
 TEST_F(ReconnectStop, after_zmq_disconnect_only_if_that_was_wanted_at_the_connect)
 {
@@ -291,7 +295,7 @@ TEST_P(GrownReconnectInterval, is_the_first_one_again_after_a_connection)
         while (post.next().values.at(0) != 80u) { // may find a listener that is about to close
         }
         test_socket server(context_, ZMQ_DEALER);
-        ASSERT_TRUE(wait_until([&] { return zmq_bind(server, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] { return server.try_bind(address); }));
         told last = post.next();
         while (last.event == ZMQ_EVENT_CONNECT_RETRIED)
             last = post.next();

@@ -25,7 +25,7 @@ void reconnect_quickly(test_socket& socket)
 
 void rebind(test_socket& socket, const std::string& address)
 {
-    if (!wait_until([&] { return zmq_bind(socket, address.c_str()) == 0; }))
+    if (!wait_until([&] { return socket.try_bind(address); }))
         throw call_failed("zmq_bind " + address);
 }
 

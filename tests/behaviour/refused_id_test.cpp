@@ -256,7 +256,7 @@ TEST_P(RefusedId, becomes_free_for_one_of_many)
     }
 }
 
-ZLINK_WIRE_TRANSPORTS(RefusedId);
+ZLINK_LINKS_WITH(RefusedId, has_plain_zmtp);
 
 class NoticedRefusal : public RefusedId {
 protected:
@@ -296,7 +296,7 @@ TEST_P(NoticedRefusal, is_the_application_s_business_of_neither_side)
     expect_owner(third);
 }
 
-ZLINK_WIRE_TRANSPORTS(NoticedRefusal);
+ZLINK_LINKS_WITH(NoticedRefusal, has_plain_zmtp);
 
 /// The router makes the connection that it refuses.
 class RefusedCall : public RefusedId {

@@ -552,7 +552,7 @@ TEST_P(ReqRepOnTheWire, a_reply_may_come_over_the_next_connection)
     }
     test_socket router(context_, ZMQ_ROUTER);
     router.set(ZMQ_ROUTER_MANDATORY, 1);
-    ASSERT_TRUE(wait_until([&] { return zmq_bind(router, address.c_str()) == 0; }));
+    ASSERT_TRUE(wait_until([&] { return router.try_bind(address); }));
     EXPECT_FALSE(router.readable(quiet_window)); // it is not asked again
     ASSERT_TRUE(wait_until([&] { return zmq_send(router, "q", 1, ZMQ_SNDMORE) == 1; }));
     router.send_parts({"", "answer"});

@@ -400,7 +400,7 @@ TEST_F(Socks, a_lost_connection_is_made_again_through_the_proxy)
         }));
         EXPECT_LT(round, via.clients());
         sink_ = test_socket(context_, ZMQ_DEALER);
-        ASSERT_TRUE(wait_until([&] { return zmq_bind(sink_, target_.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] { return sink_.try_bind(target_); }));
     }
 }
 

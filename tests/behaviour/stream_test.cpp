@@ -60,7 +60,7 @@ protected:
     std::string address_;
 };
 
-ZLINK_WIRE_TRANSPORTS(stream);
+ZLINK_LINKS_WITH(stream, has_plain_zmtp);
 
 std::string pattern_bytes(std::size_t bytes)
 {

@@ -317,7 +317,7 @@ TEST(TcpEndpointOptions, are_those_of_the_connect_for_every_attempt)
     peer.set(ZMQ_SNDBUF, 50'000);
     for (int connection = 0; connection < 2; ++connection) {
         test_socket bound(context, ZMQ_DEALER);
-        ASSERT_TRUE(wait_until([&] { return zmq_bind(bound, address.c_str()) == 0; }));
+        ASSERT_TRUE(wait_until([&] { return bound.try_bind(address); }));
         ASSERT_TRUE(bound.writable());
         bound.send("x");
         const int fd = receiving_fd(peer);

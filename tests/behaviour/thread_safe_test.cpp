@@ -168,7 +168,7 @@ TEST_P(ThreadSafe, peers_answer_each_other_from_both_crews)
     test_socket one(context_, ZMQ_PEER);
     test_socket two(context_, ZMQ_PEER);
     const std::string address = one.bind_and_resolve(fresh_bind_address(GetParam()));
-    const std::uint32_t to_one = zmq_connect_peer(two, address.c_str());
+    const std::uint32_t to_one = connect_peer(two, address);
     send_to(two, to_one, "hello");
     draft_message hello;
     receive(one, hello);
@@ -431,9 +431,10 @@ TEST_P(ThreadSafe, one_of_several_closes_wins)
 TEST_P(ThreadSafe, the_end_of_the_context_ends_the_calls_of_all_threads)
 {
     void* const context = zmq_ctx_new();
-    void* const server = zmq_socket(context, ZMQ_SERVER);
+    test_socket bound = test_socket::with_defaults(context, ZMQ_SERVER);
+    bound.bind(fresh_bind_address(GetParam()));
+    void* const server = bound.release();
     void* const client = zmq_socket(context, ZMQ_CLIENT);
-    ASSERT_EQ(0, zmq_bind(server, fresh_bind_address(GetParam()).c_str()));
     starting_line line;
     std::atomic<int> ended{0};
     team threads;

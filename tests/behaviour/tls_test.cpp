@@ -592,7 +592,7 @@ TEST_F(ZlinkOnlyTls, reconnects_and_goes_on)
             address = pull.bind_and_resolve(any_port);
             push.connect(address);
         } else {
-            ASSERT_TRUE(wait_until([&] { return zmq_bind(pull, address.c_str()) == 0; }));
+            ASSERT_TRUE(wait_until([&] { return pull.try_bind(address); }));
         }
         ASSERT_TRUE(push.writable());
         // What went to the old connection may be lost with it.

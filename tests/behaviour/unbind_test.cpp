@@ -47,7 +47,7 @@ protected:
     raw_peer peer_;
 };
 
-ZLINK_WIRE_TRANSPORTS(ZlinkOnlyUnbound);
+ZLINK_LINKS_WITH(ZlinkOnlyUnbound, has_plain_zmtp);
 
 TEST_P(ZlinkOnlyUnbound, leaves_what_has_come_to_be_received)
 {

@@ -95,8 +95,7 @@ TEST_P(UseFd, unbinding_closes_the_given_socket)
     EXPECT_TRUE(wait_until([&] { return !is_open(fd); }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, UseFd, ::testing::Values(transport::tcp, transport::ipc),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ZLINK_LINKS_WITH(UseFd, has_plain_zmtp);
 
 class ZlinkOnlyUseFd : public UseFd {};
 
@@ -116,9 +115,7 @@ TEST_P(ZlinkOnlyUseFd, what_cannot_be_used_is_refused_and_stays_the_callers)
     sink.bind(own);
 }
 
-INSTANTIATE_TEST_SUITE_P(Transports, ZlinkOnlyUseFd,
-                         ::testing::Values(transport::tcp, transport::ipc),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ZLINK_LINKS_WITH(ZlinkOnlyUseFd, has_plain_zmtp);
 
 } // namespace
 } // namespace zlink::test

@@ -21,7 +21,7 @@ public:
     explicit echo(const std::string& bind_to)
     {
         test_socket socket(context_, ZMQ_ROUTER);
-        if (!wait_until([&] { return zmq_bind(socket, bind_to.c_str()) == 0; }))
+        if (!wait_until([&] { return socket.try_bind(bind_to); }))
             throw call_failed("zmq_bind " + bind_to);
         address_ = socket.last_endpoint();
         thread_ = std::thread([this, socket = std::move(socket)]() mutable { run(socket); });

@@ -128,6 +128,7 @@ class RequestsInOneMessage : public ::testing::TestWithParam<std::tuple<transpor
 protected:
     RequestsInOneMessage()
     {
+        const link_in_use scope(std::get<0>(GetParam()));
         publisher_.set(ZMQ_ONLY_FIRST_SUBSCRIBE, std::get<1>(GetParam()));
         subscriber_.set(ZMQ_ONLY_FIRST_SUBSCRIBE, std::get<2>(GetParam()));
         subscriber_.connect(
@@ -170,8 +171,7 @@ TEST_P(RequestsInOneMessage, are_cancelled_in_one_message_too)
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, RequestsInOneMessage,
-                         ::testing::Combine(::testing::Values(transport::tcp, transport::ipc,
-                                                              transport::inproc),
+                         ::testing::Combine(::testing::ValuesIn(all_links()),
                                             ::testing::Values(0, 1), ::testing::Values(0, 1)),
                          [](const auto& info) {
                              return std::string(name_of(std::get<0>(info.param))) + "_publisher" +

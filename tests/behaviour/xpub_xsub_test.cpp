@@ -509,8 +509,7 @@ TEST_P(ZlinkOnlyVerbose, shows_every_subscription_that_was_made_before_the_conne
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, ZlinkOnlyVerbose, ::testing::Values(transport::tcp, transport::ipc),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
+ZLINK_WIRE_TRANSPORTS(ZlinkOnlyVerbose);
 
 class XPubAtRunTime : public xpub_test {
 protected:

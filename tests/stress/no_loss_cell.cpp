@@ -16,9 +16,6 @@
 #include "no_loss_payload.hpp"
 #include "support/endpoint.hpp"
 #include "support/socket.hpp"
-#if ZLINK_HAS_TLS
-#include "support/certificates.hpp"
-#endif
 
 namespace zlink::test {
 namespace {
@@ -84,28 +81,12 @@ int receiver_type(flow pattern)
     throw std::logic_error("unknown flow");
 }
 
-std::string bind_address(const std::string& scheme)
+link_kind link_of(const std::string& name)
 {
-    for (const transport own : {transport::tcp, transport::ipc, transport::inproc})
-        if (scheme == name_of(own))
-            return fresh_bind_address(own);
-    return scheme + "://127.0.0.1:*";
-}
-
-bool is_encrypted(const std::string& scheme)
-{
-    return scheme == "tls" || scheme == "wss";
-}
-
-void give_certificates([[maybe_unused]] test_socket& server, [[maybe_unused]] test_socket& client)
-{
-#if ZLINK_HAS_TLS
-    static const certificate authority = certificate::authority();
-    static const certificate own = authority.sign();
-    server.set(ZMQ_TLS_CERT, own.text());
-    server.set(ZMQ_TLS_KEY, own.key());
-    client.set(ZMQ_TLS_CA, authority.text());
-#endif
+    for (const link_kind each : all_links())
+        if (name == name_of(each))
+            return each;
+    throw std::invalid_argument("the library has no " + name);
 }
 
 class cell_run {
@@ -128,9 +109,9 @@ public:
             sender_.set(ZMQ_ROUTER_MANDATORY, 1);
             sender_.set(ZMQ_CONNECT_ROUTING_ID, receiver_id);
         }
-        if (is_encrypted(what.scheme))
-            give_certificates(receiver_, sender_);
-        sender_.connect(receiver_.bind_and_resolve(bind_address(what.scheme)));
+        const link_kind link = link_of(what.link);
+        const link_in_use scope(link);
+        sender_.connect(receiver_.bind_and_resolve(fresh_bind_address(link)));
     }
 
     void send_all(progress& state)
@@ -333,19 +314,10 @@ const char* name_of(flow pattern)
     return "?";
 }
 
-bool is_available(const std::string& scheme)
-{
-    if (scheme == "tcp" || scheme == "inproc")
-        return true;
-    if (is_encrypted(scheme) && !ZLINK_HAS_TLS)
-        return false;
-    return zmq_has(scheme.c_str()) != 0;
-}
-
 std::string cell::description() const
 {
     std::ostringstream text;
-    text << name_of(pattern) << ' ' << scheme << ' ' << size_bytes << " B x " << count << " hwm "
+    text << name_of(pattern) << ' ' << link << ' ' << size_bytes << " B x " << count << " hwm "
          << hwm << (slow_receiver ? " slow" : " fast");
     return text.str();
 }

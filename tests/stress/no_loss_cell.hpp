@@ -14,14 +14,10 @@ enum class flow { pair, pub_sub, push_pull, dealer_dealer, dealer_router, router
 /// Name of a flow as used on the command line.
 const char* name_of(flow pattern);
 
-/// Does the library, and does this program, which needs certificates for some, have a transport?
-/// `scheme` is its name as it appears before `://`.
-bool is_available(const std::string& scheme);
-
 /// One combination of everything the matrix varies.
 struct cell {
     flow pattern = flow::pair;
-    std::string scheme = "tcp"; ///< of the transport
+    std::string link = "tcp"; ///< name of a link_kind, which the library must have
     std::size_t size_bytes = 64;
     std::uint64_t count = 0;
     int hwm = 1000;

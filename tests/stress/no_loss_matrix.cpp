@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "no_loss_cell.hpp"
+#include "support/link_kind.hpp"
 
 namespace {
 
@@ -20,14 +21,14 @@ using namespace zlink::test;
 
 const std::vector<flow> all_flows{flow::pair,          flow::pub_sub,       flow::push_pull,
                                   flow::dealer_dealer, flow::dealer_router, flow::router_router};
-const std::vector<std::string> all_transports{"tcp", "ipc", "inproc", "tls", "ws", "wss"};
 
+// The rows of the table of links: transports, and mechanisms over tcp.
 std::vector<std::string> available_transports()
 {
-    std::vector<std::string> those;
-    std::copy_if(all_transports.begin(), all_transports.end(), std::back_inserter(those),
-                 is_available);
-    return those;
+    std::vector<std::string> names;
+    for (const link_kind each : all_links())
+        names.emplace_back(name_of(each));
+    return names;
 }
 
 std::map<std::string, flow> names_of(const std::vector<flow>& values)
@@ -54,13 +55,13 @@ std::vector<cell> cells_of(const settings& chosen)
 {
     std::vector<cell> cells;
     for (const flow pattern : chosen.patterns)
-        for (const std::string& scheme : chosen.transports)
+        for (const std::string& link : chosen.transports)
             for (const std::size_t size : chosen.sizes_bytes)
                 for (const std::uint64_t count : chosen.counts)
                     for (const int hwm : chosen.hwms)
                         for (const std::string& receiver : chosen.receivers) {
                             const double scaled = static_cast<double>(count) * chosen.scale;
-                            cells.push_back({pattern, scheme, size,
+                            cells.push_back({pattern, link, size,
                                              std::max<std::uint64_t>(1, std::uint64_t(scaled)), hwm,
                                              receiver == "slow"});
                         }
@@ -73,7 +74,7 @@ void add_options(CLI::App& app, settings& chosen)
         ->transform(CLI::CheckedTransformer(names_of(all_flows)));
     app.add_option("--transports", chosen.transports,
                    "Transports to run; else all that the library has")
-        ->check(CLI::IsMember(all_transports));
+        ->check(CLI::IsMember(available_transports()));
     app.add_option("--sizes", chosen.sizes_bytes, "Message sizes in bytes")
         ->check(CLI::Range(16, 100'000'000));
     app.add_option("--counts", chosen.counts, "Messages per cell");

@@ -15,6 +15,13 @@
 
 namespace zlink::test {
 
+/// zmq_connect_peer, with what a link_in_use asks for.
+inline std::uint32_t connect_peer(test_socket& socket, const std::string& address)
+{
+    link_in_use::configure(socket, link_side::connecting, address);
+    return zmq_connect_peer(socket, address.c_str());
+}
+
 /// Owns a zmq_msg_t with what the draft types add to it.
 class draft_message {
 public:

@@ -76,46 +76,25 @@ std::string unique_name()
 
 } // namespace
 
-const char* name_of(transport kind)
-{
-    switch (kind) {
-    case transport::tcp:
-        return "tcp";
-    case transport::ipc:
-        return "ipc";
-    case transport::inproc:
-        return "inproc";
-    }
-    return "?";
-}
-
-void PrintTo(transport kind, std::ostream* out)
-{
-    *out << name_of(kind);
-}
-
 const std::string& scratch_directory()
 {
     static const temporary_directory directory;
     return directory.path();
 }
 
-std::string fresh_bind_address(transport kind)
+std::string fresh_bind_address(link_kind kind)
 {
-    return kind == transport::tcp ? "tcp://127.0.0.1:*" : known_address(kind);
+    const link_traits& traits = traits_of(kind);
+    return traits.has_ports ? traits.scheme + std::string("://127.0.0.1:*") : known_address(kind);
 }
 
-std::string known_address(transport kind)
+std::string known_address(link_kind kind)
 {
-    switch (kind) {
-    case transport::tcp:
-        return "tcp://127.0.0.1:" + std::to_string(pick_port());
-    case transport::ipc:
-        return "ipc://" + scratch_directory() + "/" + unique_name();
-    case transport::inproc:
-        return "inproc://" + unique_name();
-    }
-    throw std::logic_error("unknown transport");
+    const link_traits& traits = traits_of(kind);
+    const std::string start = traits.scheme + std::string("://");
+    if (traits.has_ports)
+        return start + "127.0.0.1:" + std::to_string(pick_port());
+    return start + (traits.has_wire ? scratch_directory() + "/" : "") + unique_name();
 }
 
 } // namespace zlink::test

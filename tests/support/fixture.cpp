@@ -38,7 +38,7 @@ void synchronise(test_socket& bound, int bound_type, test_socket& peer, int peer
 
 } // namespace
 
-connected_pair link(test_context& context, transport kind, int bound_type, int peer_type,
+connected_pair link(test_context& context, link_kind kind, int bound_type, int peer_type,
                     const configuration& configure_bound, const configuration& configure_peer)
 {
     connected_pair result{test_socket(context, bound_type), test_socket(context, peer_type), {}};
@@ -46,12 +46,13 @@ connected_pair link(test_context& context, transport kind, int bound_type, int p
         configure_bound(result.bound);
     if (configure_peer)
         configure_peer(result.peer);
+    const link_in_use scope(kind);
     result.address = result.bound.bind_and_resolve(fresh_bind_address(kind));
     result.peer.connect(result.address);
     return result;
 }
 
-connected_pair connect_pair(test_context& context, transport kind, int bound_type, int peer_type,
+connected_pair connect_pair(test_context& context, link_kind kind, int bound_type, int peer_type,
                             const configuration& configure_bound,
                             const configuration& configure_peer)
 {

@@ -26,12 +26,12 @@ struct connected_pair {
 /// its type can send) is going to arrive. SUB sockets are subscribed to everything unless
 /// `configure_peer` did something else and said so by subscribing itself: then use `link` and
 /// synchronise by hand.
-connected_pair connect_pair(test_context& context, transport kind, int bound_type, int peer_type,
+connected_pair connect_pair(test_context& context, link_kind kind, int bound_type, int peer_type,
                             const configuration& configure_bound = {},
                             const configuration& configure_peer = {});
 
 /// The same without waiting for anything after zmq_connect.
-connected_pair link(test_context& context, transport kind, int bound_type, int peer_type,
+connected_pair link(test_context& context, link_kind kind, int bound_type, int peer_type,
                     const configuration& configure_bound = {},
                     const configuration& configure_peer = {});
 
@@ -51,25 +51,31 @@ int send_until_stuck(test_socket& socket, const std::string& body,
 ::testing::AssertionResult fails_with(int expected_code, long result);
 ::testing::AssertionResult fails_with(int expected_code, const void* result);
 
-/// Fixture with one context, for tests that run over each transport.
-class transport_test : public ::testing::TestWithParam<transport> {
+/// Fixture with one context, for tests that go through rows of the table of links: their sockets
+/// get what the row needs, see link_in_use.
+class transport_test : public ::testing::TestWithParam<link_kind> {
+    const link_in_use link_{GetParam()};
+
 protected:
     test_context context_;
 };
 
 } // namespace zlink::test
 
-/// Instantiates a parametrised suite for tcp, ipc and inproc.
-#define ZLINK_ALL_TRANSPORTS(suite)                                                                \
-    INSTANTIATE_TEST_SUITE_P(                                                                      \
-        Over, suite,                                                                               \
-        ::testing::Values(::zlink::test::transport::tcp, ::zlink::test::transport::ipc,            \
-                          ::zlink::test::transport::inproc),                                       \
-        [](const auto& info) { return std::string(::zlink::test::name_of(info.param)); })
+/// Instantiates a parametrised suite for some rows of the table of links, of which the library
+/// under test may have none.
+#define ZLINK_LINKS(suite, rows)                                                                   \
+    GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(suite);                                          \
+    INSTANTIATE_TEST_SUITE_P(Over, suite, ::testing::ValuesIn(rows), [](const auto& info) {        \
+        return std::string(::zlink::test::name_of(info.param));                                    \
+    })
 
-/// Instantiates a parametrised suite for the transports that have a wire: tcp and ipc.
-#define ZLINK_WIRE_TRANSPORTS(suite)                                                               \
-    INSTANTIATE_TEST_SUITE_P(                                                                      \
-        Over, suite,                                                                               \
-        ::testing::Values(::zlink::test::transport::tcp, ::zlink::test::transport::ipc),           \
-        [](const auto& info) { return std::string(::zlink::test::name_of(info.param)); })
+/// Instantiates a parametrised suite for every row.
+#define ZLINK_ALL_TRANSPORTS(suite) ZLINK_LINKS(suite, ::zlink::test::all_links())
+
+/// Instantiates a parametrised suite for the rows with a trait, see link_traits.
+#define ZLINK_LINKS_WITH(suite, trait)                                                             \
+    ZLINK_LINKS(suite, ::zlink::test::links_with(&::zlink::test::link_traits::trait))
+
+/// Instantiates a parametrised suite for the rows that have a wire, which are all but inproc.
+#define ZLINK_WIRE_TRANSPORTS(suite) ZLINK_LINKS_WITH(suite, has_wire)

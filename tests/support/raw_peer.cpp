@@ -177,6 +177,8 @@ raw_listener::raw_listener(transport kind)
         listen_on_port(backlog);
         return;
     }
+    if (kind != transport::ipc)
+        throw std::logic_error("no raw peer speaks this");
     file_ = known_address(transport::ipc);
     fd_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const sockaddr_un address = file_of(file_);

@@ -4,6 +4,8 @@
 #include <array>
 #include <cstring>
 
+#include "support/link_kind.hpp"
+
 namespace zlink::test {
 namespace {
 
@@ -74,8 +76,14 @@ void test_socket::close()
 
 void test_socket::bind(const std::string& address)
 {
-    if (zmq_bind(handle_, address.c_str()) != 0)
+    if (!try_bind(address))
         throw call_failed("zmq_bind " + address);
+}
+
+bool test_socket::try_bind(const std::string& address)
+{
+    link_in_use::configure(*this, link_side::bound, address);
+    return zmq_bind(handle_, address.c_str()) == 0;
 }
 
 std::string test_socket::bind_and_resolve(const std::string& address)
@@ -86,6 +94,7 @@ std::string test_socket::bind_and_resolve(const std::string& address)
 
 void test_socket::connect(const std::string& address)
 {
+    link_in_use::configure(*this, link_side::connecting, address);
     if (zmq_connect(handle_, address.c_str()) != 0)
         throw call_failed("zmq_connect " + address);
 }

@@ -66,7 +66,10 @@ public:
     void* release() { return std::exchange(handle_, nullptr); }
     void close();
 
+    /// Like connect(), sets before what a link_in_use asks for.
     void bind(const std::string& address);
+    /// The same, but returns false for an error.
+    bool try_bind(const std::string& address);
     /// Binds a wildcard or name and returns the address peers connect to.
     std::string bind_and_resolve(const std::string& address);
     void connect(const std::string& address);
