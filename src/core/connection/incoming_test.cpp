@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/incoming.hpp"
+
+#include "core/connection/traffic_for_tests.hpp"
 #include "sockets/patterns.hpp"
 
 #include "engine/codec/zmtp3.hpp"
@@ -15,11 +17,7 @@ namespace {
 
 namespace types = engine::socket_types;
 using texts = std::vector<std::string>;
-
-std::string frame_bytes(const std::string& body, std::uint8_t flags = 0)
-{
-    return std::string(1, static_cast<char>(flags)) + static_cast<char>(body.size()) + body;
-}
+using test::frame_bytes;
 
 class Incoming : public ::testing::Test, public engine::command_handler {
 protected:
@@ -65,9 +63,9 @@ TEST_F(Incoming, passes_on_what_has_come_before_an_error)
 {
     options_.max_message_bytes = 5;
     begin(types::pull);
-    EXPECT_EQ(feed(frame_bytes("one") + frame_bytes("two")), engine::inbound_error::none);
+    EXPECT_EQ(feed(frame_bytes(0, "one") + frame_bytes(0, "two")), engine::inbound_error::none);
     EXPECT_EQ(received(), (texts{"one", "two"}));
-    EXPECT_EQ(feed(frame_bytes("three") + frame_bytes("too long")),
+    EXPECT_EQ(feed(frame_bytes(0, "three") + frame_bytes(0, "too long")),
               engine::inbound_error::too_large);
     EXPECT_EQ(received(), texts{"three"});
 }
@@ -75,18 +73,19 @@ TEST_F(Incoming, passes_on_what_has_come_before_an_error)
 TEST_F(Incoming, expects_of_a_reply_what_a_reply_has)
 {
     begin(types::req);
-    EXPECT_EQ(feed(frame_bytes("no envelope")), engine::inbound_error::bad_envelope);
+    EXPECT_EQ(feed(frame_bytes(0, "no envelope")), engine::inbound_error::bad_envelope);
     EXPECT_EQ(received(), texts{});
 }
 
 TEST_F(Incoming, begins_each_connection_with_a_whole_message)
 {
     begin(types::pull);
-    feed(frame_bytes("half", engine::zmtp3::flag_more));
+    feed(frame_bytes(engine::zmtp3::flag_more, "half"));
     in_->reset();
-    EXPECT_EQ(feed(frame_bytes("nobody")), engine::inbound_error::none) << "nothing is connected";
+    EXPECT_EQ(feed(frame_bytes(0, "nobody")), engine::inbound_error::none)
+        << "nothing is connected";
     connect();
-    feed(frame_bytes("whole"));
+    feed(frame_bytes(0, "whole"));
     EXPECT_EQ(received(), texts{"whole"});
 }
 
@@ -94,8 +93,8 @@ TEST_F(Incoming, takes_nothing_that_follows_a_command_that_ended_the_connection)
 {
     begin(types::pull);
     lost_by_command_ = true;
-    EXPECT_EQ(feed(frame_bytes("before") + frame_bytes("\4PING", engine::zmtp3::flag_command) +
-                   frame_bytes("after")),
+    EXPECT_EQ(feed(frame_bytes(0, "before") + frame_bytes(engine::zmtp3::flag_command, "\4PING") +
+                   frame_bytes(0, "after")),
               engine::inbound_error::none);
     EXPECT_EQ(received(), texts{"before"});
 }
@@ -105,7 +104,7 @@ TEST_F(Incoming, tells_of_a_loss_behind_what_has_come)
     options_.disconnect_message = "gone";
     options_.hiccup_message = "again";
     begin(types::peer);
-    feed(frame_bytes("last") + frame_bytes("half", engine::zmtp3::flag_more));
+    feed(frame_bytes(0, "last") + frame_bytes(engine::zmtp3::flag_more, "half"));
     in_->reset();
     in_->tell_of_loss(false);
     EXPECT_EQ(received(), (texts{"last", "gone"}));
@@ -119,10 +118,10 @@ TEST_F(Incoming, keeps_the_newest_if_that_is_wanted)
     options_.conflate = true;
     begin(types::pull);
     EXPECT_TRUE(in_->keeps_newest());
-    feed(frame_bytes("old") + frame_bytes("new"));
+    feed(frame_bytes(0, "old") + frame_bytes(0, "new"));
     EXPECT_EQ(received(), texts{"new"});
     in_->leave();
-    feed(frame_bytes("nobody reads this"));
+    feed(frame_bytes(0, "nobody reads this"));
     EXPECT_EQ(received(), texts{});
 }
 

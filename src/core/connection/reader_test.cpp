@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reader.hpp"
 
+#include "core/connection/reading_inlet_for_tests.hpp"
 #include "core/connection/traffic_for_tests.hpp"
 
 #include "engine/commands/traffic_commands.hpp"
@@ -31,6 +32,7 @@ using engine::zmtp3::flag_command;
 using engine::zmtp3::flag_more;
 using status = reader::status;
 using test::memory_stream;
+using test::reading_inlet;
 using test::wire_kind;
 namespace types = engine::socket_types;
 
@@ -100,23 +102,6 @@ public:
 
 private:
     const engine::cipher_fault fault_;
-};
-
-/// The way in of the pipe: reads when there is room, as a link does.
-class reading_inlet final : public test::idle_inlet {
-public:
-    explicit reading_inlet(reading_lease& lease) : lease_(lease) {}
-    void made_room() noexcept override
-    {
-        ++told_of_room;
-        asked |= lease_.read_for_room() == reading_lease::request::read;
-    }
-
-    int told_of_room = 0;
-    bool asked = false; ///< the I/O thread has to read
-
-private:
-    reading_lease& lease_;
 };
 
 class Reader : public ::testing::Test, public engine::command_handler {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/reading_lease.hpp"
 
+#include "core/connection/reading_inlet_for_tests.hpp"
 #include "core/connection/traffic_for_tests.hpp"
 #include "core/pipe/pipe.hpp"
 
@@ -27,21 +28,8 @@ namespace {
 
 using engine::zmtp3::flag_command;
 using request = reading_lease::request;
-
-std::string frame_bytes(std::uint8_t flags, const std::string& body)
-{
-    return std::string(1, static_cast<char>(flags)) + static_cast<char>(body.size()) + body;
-}
-
-/// The way in of a link, as far as it is told of room.
-class reading_inlet final : public test::idle_inlet {
-public:
-    explicit reading_inlet(reading_lease& lease) : lease_(lease) {}
-    void made_room() noexcept override { lease_.read_for_room(); }
-
-private:
-    reading_lease& lease_;
-};
+using test::frame_bytes;
+using test::reading_inlet;
 
 class ReadingLease : public ::testing::Test, public engine::command_handler {
 protected:

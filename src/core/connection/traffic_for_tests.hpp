@@ -2,6 +2,8 @@
 #pragma once
 
 #include "core/pipe/pipe.hpp"
+#include "engine/codec/zmtp3.hpp"
+#include "engine/traffic/command_handlers_for_tests.hpp"
 #include "engine/traffic/inbound.hpp"
 #include "engine/traffic/wire_inbound.hpp"
 
@@ -10,12 +12,21 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <sys/uio.h>
 
 namespace zlink::test {
 
 inline const engine::message_rules any_message(-1, engine::kept_commands::none);
+
+/// A frame of ZMTP 3.
+inline std::string frame_bytes(std::uint8_t flags, std::string_view body)
+{
+    std::byte header[engine::zmtp3::max_header_bytes];
+    const std::size_t bytes = engine::zmtp3::encode_header(header, flags, body.size());
+    return std::string(engine::as_text({header, bytes})).append(body);
+}
 
 /// The receiving half of a connection with this wire.
 inline std::unique_ptr<engine::decoder> make_decoder(const engine::wire& how, base::channel& to,
@@ -45,12 +56,6 @@ inline engine::inbound_error feed(engine::decoder& in, std::string_view bytes,
     }
     return error;
 }
-
-class counted_commands final : public engine::command_handler {
-public:
-    void on_command(std::span<const std::byte>) override { ++count; }
-    int count = 0;
-};
 
 /// The way in from a connection that nobody reads.
 class idle_inlet : public core::inlet {

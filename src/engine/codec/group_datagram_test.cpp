@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/codec/group_datagram.hpp"
 
+#include "support/bytes.hpp"
+
 #include <gtest/gtest.h>
 #include <string>
 #include <string_view>
@@ -9,15 +11,12 @@ namespace zlink::engine::group_datagram {
 namespace {
 
 using namespace std::string_literals;
-
-std::string text_of(std::span<const std::byte> bytes)
-{
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
+using test::bytes_of;
+using test::text_of;
 
 std::optional<message> parse_text(std::string_view text)
 {
-    return parse(std::as_bytes(std::span(text.data(), text.size())));
+    return parse(bytes_of(text));
 }
 
 TEST(GroupDatagram, has_the_group_before_the_body)

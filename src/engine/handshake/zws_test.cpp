@@ -14,6 +14,7 @@
 #include "engine/handshake/handshake_script_for_tests.hpp"
 #include "engine/handshake/mechanisms/null.hpp"
 #include "engine/handshake/mechanisms/plain.hpp"
+#include "support/bytes.hpp"
 
 namespace zlink::test {
 namespace {
@@ -31,13 +32,6 @@ side_of(std::string_view protocol, bool has_connected, std::string routing_id = 
     made->frame_by(zws_framing(protocol, has_connected));
     made->start();
     return made;
-}
-
-std::string take_output(handshake& from)
-{
-    std::string bytes(as_text(from.output()));
-    from.consume_output(bytes.size());
-    return bytes;
 }
 
 /// Feeds bytes in pieces; returns how many were taken.

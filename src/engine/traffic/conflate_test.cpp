@@ -4,6 +4,7 @@
 #include "base/queue/channel.hpp"
 #include "core/connection/writer.hpp"
 #include "engine/wire/wires_for_tests.hpp"
+#include "support/bytes.hpp"
 #include "support/memory_stream.hpp"
 
 #include <algorithm>
@@ -18,16 +19,6 @@ namespace zlink::test {
 namespace {
 
 using namespace engine;
-
-std::span<const std::byte> bytes_of(std::string_view text)
-{
-    return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
-std::string text_of(std::span<const std::byte> bytes)
-{
-    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
 
 base::buffer_ref copy_of(std::string_view text)
 {

@@ -12,6 +12,7 @@
 #include "engine/codec/zmtp1.hpp"
 #include "engine/codec/zmtp3.hpp"
 #include "engine/handshake/handshake_script_for_tests.hpp"
+#include "engine/traffic/command_handlers_for_tests.hpp"
 #include "engine/wire/wires_for_tests.hpp"
 #include "support/scarce_memory.hpp"
 
@@ -20,12 +21,6 @@ namespace {
 
 using namespace engine;
 using message = std::vector<std::string>;
-
-class counted_commands final : public command_handler {
-public:
-    void on_command(std::span<const std::byte>) override { ++count; }
-    int count = 0;
-};
 
 struct received {
     std::vector<message> messages; ///< kept commands too: they are parts that begin with '/'

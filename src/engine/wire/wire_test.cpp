@@ -11,6 +11,7 @@
 
 #include "engine/bytes.hpp"
 #include "engine/handshake/handshake_script_for_tests.hpp"
+#include "engine/traffic/command_handlers_for_tests.hpp"
 #include "engine/wire/wires_for_tests.hpp"
 #include "support/memory_stream.hpp"
 
@@ -123,16 +124,6 @@ TEST(Wire, ping_becomes_a_control_frame_of_the_codec_if_it_has_any)
         EXPECT_EQ(toy != nullptr, !out.empty() && out.copies()[0] == std::byte{0x20}) << kind;
     }
 }
-
-/// Notes what a wire brings.
-class noted_commands final : public command_handler {
-public:
-    void on_command(std::span<const std::byte> body) override
-    {
-        bodies.emplace_back(as_text(body));
-    }
-    std::vector<std::string> bodies;
-};
 
 TEST(Wire, brings_back_every_frame_in_pieces_of_any_size)
 {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socks/socks5.hpp"
 
+#include "support/bytes.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -14,19 +16,8 @@ namespace zlink::transport {
 namespace {
 
 using namespace std::string_literals;
-
-std::span<const std::byte> bytes_of(std::string_view text)
-{
-    return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-std::string take_output(socks5_client& client)
-{
-    const auto output = client.output();
-    std::string text(reinterpret_cast<const char*>(output.data()), output.size());
-    client.consume_output(output.size());
-    return text;
-}
+using test::bytes_of;
+using test::take_output;
 
 /// Feeds `text` in pieces of at most `piece` bytes, as a reader that reads what is wanted does.
 /// Returns what it left.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/websocket/http_upgrade.hpp"
 
+#include "support/bytes.hpp"
 #include "transport/websocket/key.hpp"
 
 #include <boost/asio/io_context.hpp>
@@ -16,19 +17,8 @@ namespace {
 
 using namespace std::string_literals;
 using state = exchange::state;
-
-std::span<const std::byte> bytes_of(std::string_view text)
-{
-    return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-std::string take_output(http_upgrade& from)
-{
-    const auto output = from.output();
-    std::string text(reinterpret_cast<const char*>(output.data()), output.size());
-    from.consume_output(output.size());
-    return text;
-}
+using test::bytes_of;
+using test::take_output;
 
 /// Feeds `text` in pieces of at most `piece` bytes; returns what was left.
 std::string_view feed(http_upgrade& to, std::string_view text, std::size_t piece = SIZE_MAX)

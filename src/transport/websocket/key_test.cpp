@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/websocket/key.hpp"
 
+#include "support/bytes.hpp"
+
 #include <gtest/gtest.h>
 #include <set>
 #include <string>
@@ -8,10 +10,7 @@
 namespace zlink::transport::websocket {
 namespace {
 
-std::span<const std::byte> bytes_of(std::string_view text)
-{
-    return std::as_bytes(std::span(text.data(), text.size()));
-}
+using test::bytes_of;
 
 std::string hex_sha1(std::string_view text)
 {
