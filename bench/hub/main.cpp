@@ -99,13 +99,16 @@ public:
           peers_(peers),
           before_kib_(worker::resident_memory_kib()),
           owner_(chosen.io_threads),
-          socket_(owner_, chosen.publishes ? ZMQ_PUB : ZMQ_ROUTER),
+          socket_(owner_, chosen.publishes ? ZMQ_XPUB : ZMQ_ROUTER),
           body_(chosen.size_bytes, 'z')
     {
         constexpr int backlog = 4096;
         socket_.set(ZMQ_SNDHWM, chosen.hwm);
         socket_.set(ZMQ_RCVHWM, chosen.hwm);
         socket_.set(ZMQ_BACKLOG, backlog);
+        if (chosen.publishes) {
+            socket_.set(ZMQ_XPUB_VERBOSE, 1); // tells of every subscription
+        }
         if (chosen.stalled == 0) {
             // Waits for room instead of dropping.
             socket_.set(chosen.publishes ? ZMQ_XPUB_NODROP : ZMQ_ROUTER_MANDATORY, 1);
@@ -149,11 +152,7 @@ private:
         for (peers_process& each : peers_) {
             each.connect(socket_.last_endpoint());
         }
-        if (chosen_.publishes) {
-            send_probes();
-        } else {
-            receive_greetings();
-        }
+        receive_greetings();
         const auto count = static_cast<double>(chosen_.connections);
         const double elapsed_s = static_cast<double>(now_ns() - start_ns) * 1e-9;
         const cpu_time cpu = cpu_time::now() - cpu_before;
@@ -168,24 +167,13 @@ private:
                  static_cast<double>(grown_since(before_kib_)) / count);
     }
 
+    /// Routing ids with empty messages behind them, or subscriptions.
     void receive_greetings()
     {
         std::array<char, 16> frame{};
-        for (int i = 0; i < 2 * chosen_.connections; ++i) {
+        const int frames = (chosen_.publishes ? 1 : 2) * chosen_.connections;
+        for (int i = 0; i < frames; ++i) {
             checked(zmq_recv(socket_.handle(), frame.data(), frame.size(), 0), "zmq_recv");
-        }
-    }
-
-    /// Until all subscriptions are known to be active.
-    void send_probes()
-    {
-        constexpr int longest_pause_ms = 100;
-        int pause_ms = 1;
-        for (peers_process& each : peers_) {
-            do {
-                send({0, worker::probe_sequence_of_many});
-                pause_ms = std::min(2 * pause_ms, longest_pause_ms);
-            } while (!each.is_reached_within_ms(pause_ms));
         }
     }
 

@@ -56,10 +56,6 @@ public:
         for (std::uint32_t i = 0; i < arrived_ns_.size(); ++i) {
             connect(endpoint, first_ + i);
         }
-        if (chosen_.publishes) {
-            await_probes();
-            control_.send("reached");
-        }
         for (std::uint64_t round = 0; round < chosen_.warm_up(); ++round) {
             receive_round(round);
         }
@@ -96,23 +92,10 @@ private:
         }
     }
 
-    /// All subscribe, also those that then do not read.
-    void await_probes()
-    {
-        for (worker::socket& each : sockets_) {
-            if (receive(each).sequence != worker::probe_sequence_of_many) {
-                throw failure("a message arrived before the first probe");
-            }
-        }
-    }
-
     void receive_round(std::uint64_t round)
     {
         for (std::size_t i = stalled_; i < sockets_.size(); ++i) {
-            worker::message_number number = receive(sockets_[i]);
-            while (number.sequence == worker::probe_sequence_of_many) {
-                number = receive(sockets_[i]);
-            }
+            const worker::message_number number = receive(sockets_[i]);
             const std::uint32_t expected =
                 chosen_.publishes ? 0 : first_ + static_cast<std::uint32_t>(i);
             if (number.party != expected || number.sequence != round) {
@@ -212,15 +195,6 @@ std::vector<peers_process> peers_process::start(const settings& chosen)
         started.push_back(peers_process(id, std::move(mine)));
     }
     return started;
-}
-
-bool peers_process::is_reached_within_ms(int time_ms)
-{
-    if (!control_.wait_ms(time_ms)) {
-        return false;
-    }
-    control_.expect("reached");
-    return true;
 }
 
 void peers_process::join()

@@ -32,9 +32,6 @@ public:
     /// Lets the peers connect to the endpoint.
     void connect(const std::string& endpoint) { control_.send(endpoint); }
 
-    /// True if the peers have all been reached within the time; then do not ask again.
-    bool is_reached_within_ms(int time_ms);
-
     /// Waits until the peers that read have one more round. Throws `failure` if they fail.
     void await_round() { control_.expect("round"); }
 

@@ -12,7 +12,7 @@ namespace zlink::bench::hub {
 /// One hub with very many connections, whose peers are in other processes.
 struct settings {
     bench::transport transport = transport::tcp;
-    bool publishes = false; ///< PUB to all SUB instead of ROUTER to all DEALER in rotation
+    bool publishes = false; ///< XPUB to all SUB instead of ROUTER to all DEALER in rotation
     int connections = 10'000;
     int processes = 2; ///< that the peers are divided among
     int stalled = 0;   ///< of the peers, which never read
