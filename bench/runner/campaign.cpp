@@ -127,9 +127,16 @@ run_record run_worker(const settings& chosen, std::vector<std::string> arguments
     environment["TMPDIR"] = scratch.string();
     arguments.insert(arguments.end(), chosen.worker_arguments.begin(),
                      chosen.worker_arguments.end());
+    const bool shows_counts = chosen.shows_counts && !measured.is_floor();
+    if (shows_counts) {
+        arguments.emplace_back("--counts");
+    }
     const process_result result =
         run_process(measured.program, arguments, environment, chosen.timeout_s + grace_s);
 
+    if (shows_counts) {
+        fmt::print(stderr, "{}: {}\n{}", measured.name, fmt::join(arguments, " "), result.errors);
+    }
     run_record record;
     const std::string line = result.output.substr(0, result.output.find('\n'));
     if (auto fields = json_fields::parse(line)) {

@@ -287,6 +287,7 @@ void add_extent_options(CLI::App& app, selection& chosen)
 struct passed_on {
     std::map<std::string, std::string> values;
     bool two_processes = false;
+    bool shows_counts = false;
 
     void add_to(CLI::App& app)
     {
@@ -304,6 +305,9 @@ struct passed_on {
             app.add_option(option, values[option], help)->group("Given on to the worker");
         }
         app.add_flag("--two-processes", two_processes, "Run the two sides in two processes")
+            ->group("Given on to the worker");
+        app.add_flag("--counts", shows_counts,
+                     "Print what zlink has counted for each socket: who wrote, why, spins, leases")
             ->group("Given on to the worker");
     }
 
@@ -425,6 +429,7 @@ settings parse_settings(int argc, char** argv)
         std::exit(app.exit(error) == 0 ? 0 : 2);
     }
     chosen.worker_arguments = options.arguments();
+    chosen.shows_counts = options.shows_counts;
     chosen.worker_arguments.push_back(fmt::format("--timeout-s={}", chosen.timeout_s));
     return chosen;
 }

@@ -30,6 +30,7 @@ struct settings {
     int runs = 5;                    ///< of each cell with each library
     int timeout_s = 120;
     std::vector<std::string> worker_arguments; ///< the same for every run
+    bool shows_counts = false;                 ///< prints what the workers say of them
     double load = 0.5;         ///< loaded mode: share of the highest rate of the first baseline
     double per_second = 0;     ///< loaded mode: this rate instead, if not 0
     std::string markdown_file; ///< empty: not wanted; likewise the others

@@ -5,6 +5,7 @@
 #include "worker/measurement.hpp"
 #include "worker/peer_process.hpp"
 #include "worker/run_guard.hpp"
+#include "worker/zmq_handles.hpp"
 
 #include <cstdio>
 #include <exception>
@@ -90,6 +91,9 @@ int run_as_peer(const settings& chosen)
 
 int measure(settings& chosen, char** argv)
 {
+    if (chosen.shows_counts) {
+        show_counts_of_sockets();
+    }
     run_guard guard(chosen);
     try {
         require_transport(chosen.what.transport);

@@ -135,6 +135,8 @@ settings parse_settings(int argc, char** argv)
         ->check(CLI::NonNegativeNumber);
     auto* contexts = app.add_option("--contexts", chosen.contexts, "1 = both sides share a context")
                          ->check(CLI::Range(1, 2));
+    app.add_flag("--counts", chosen.shows_counts,
+                 "Write what zlink has counted for each socket to the standard error output");
     app.add_flag("--two-processes", chosen.two_processes, "Run the sides in two processes");
     app.add_option("--pin", chosen.cpus, "CPUs of the source's and the sink's thread, e.g. 0,1")
         ->delimiter(',')

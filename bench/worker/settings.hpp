@@ -29,7 +29,8 @@ struct settings {
     int hwm = 1000;            ///< ZMQ_SNDHWM and ZMQ_RCVHWM of every socket, in messages
     int contexts = 2;          ///< 1: both sides share a context
     bool two_processes = false;
-    std::vector<int> cpus; ///< empty, or the CPU of the source's thread and that of the sink's
+    bool shows_counts = false; ///< what zlink has counted, of each socket
+    std::vector<int> cpus;     ///< empty, or the CPU of the source's thread and that of the sink's
     int timeout_s = 120;
     double per_second = 0;                     ///< messages, in loaded mode
     int receivers = 1;                         ///< threads for many sockets that receive

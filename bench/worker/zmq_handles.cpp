@@ -48,9 +48,37 @@ socket::socket(const context& owner, int type) : handle_(zmq_socket(owner.handle
     set(ZMQ_LINGER, 0);
 }
 
+namespace {
+
+bool counts_are_shown = false;
+
+// What zlink tells its developers; other libraries have no such option.
+void show_counts(void* handle)
+{
+    constexpr int traffic_counts_option = 0x5a4c0001;
+    std::array<char, 1024> text{};
+    std::size_t bytes = text.size();
+    int type = -1;
+    std::size_t type_bytes = sizeof type;
+    if (zmq_getsockopt(handle, traffic_counts_option, text.data(), &bytes) == 0 &&
+        zmq_getsockopt(handle, ZMQ_TYPE, &type, &type_bytes) == 0) {
+        fmt::print(stderr, "counts of a socket of type {}: {}\n", type, text.data());
+    }
+}
+
+} // namespace
+
+void show_counts_of_sockets()
+{
+    counts_are_shown = true;
+}
+
 socket::~socket()
 {
     if (handle_ != nullptr) {
+        if (counts_are_shown) {
+            show_counts(handle_);
+        }
         zmq_close(handle_);
     }
 }

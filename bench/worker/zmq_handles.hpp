@@ -70,6 +70,10 @@ private:
     void* handle_;
 };
 
+/// From now on each socket writes, before it is closed, what its library has counted to the
+/// standard error output, if the library is zlink. Before any other thread is there.
+void show_counts_of_sockets();
+
 /// Version as "major.minor.patch" and canonical path of the library that this process uses.
 std::string library_version();
 std::string library_path();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/counter.hpp"
 #include "base/pace/trial_interval.hpp"
 #include "base/rules.hpp"
 #include "base/system/held_signals.hpp"
@@ -44,16 +45,30 @@ public:
     template <class Found, class Sleep>
     wait_result wait(bool in_stream, deadline until, Found found, Sleep sleep)
     {
-        if (in_stream || !rule_is_on(rule::spin))
+        if (in_stream || !rule_is_on(rule::spin)) {
+            counters_.sleeps.add();
             return sleep();
-        if (credit_ > 0)
-            if (const auto seen = look(until, found); seen != wait_result::timeout)
+        }
+        if (credit_ > 0) {
+            const auto seen = look(until, found);
+            (seen == wait_result::signalled ? counters_.good_spins : counters_.failed_spins).add();
+            if (seen != wait_result::timeout)
                 return seen;
+        }
+        counters_.sleeps.add();
         const auto begin = Processor::now();
         const wait_result woken = sleep();
         slept(Processor::now() - begin);
         return woken;
     }
+
+    /// What the waits have been so far. Counted by the thread that waits; any thread reads.
+    struct wait_counters {
+        counter good_spins; ///< that found something
+        counter failed_spins;
+        counter sleeps;
+    };
+    const wait_counters& counters() const noexcept { return counters_; }
 
 private:
     template <class Found>
@@ -130,6 +145,7 @@ private:
         short_sleeps_ = 0;
     }
 
+    wait_counters counters_;
     std::chrono::nanoseconds usual_sleep_{}; ///< moving average of short ones
     int credit_ = 0;                         ///< no looks without any
     bool shares_processor_ = false;          ///< another thread ran during the last yield

@@ -48,6 +48,7 @@ plan link::join_burst(burst& thread) noexcept
 
 plan link::flush(flush_reason why) noexcept
 {
+    flushes_[static_cast<std::size_t>(why)].add();
     switch (why) {
     case flush_reason::full:
         return write_full_batch();
@@ -126,6 +127,29 @@ outlet::direct_write link::write_direct(const iovec (&message)[2],
     return {passed.bytes, passed.begins_ownership, passed.wake_producer};
 }
 
+traffic_counts link::counts() const noexcept
+{
+    const auto flushes = [this](flush_reason why) {
+        return flushes_[static_cast<std::size_t>(why)].value();
+    };
+    traffic_counts all;
+    all.direct_writes = out_.counters().direct.value();
+    all.batch_writes = out_.counters().batches.value();
+    all.io_writes = out_.counters().by_io_thread.value();
+    all.write_retries = out_.counters().retries.value();
+    all.written_bytes = out_.counters().bytes.value();
+    all.written_messages = channels_.a_to_b.credit.taken();
+    all.full_flushes = flushes(flush_reason::full);
+    all.age_checks = flushes(flush_reason::maybe_due);
+    all.backlog_flushes = flushes(flush_reason::large_message);
+    all.wait_flushes = flushes(flush_reason::about_to_wait);
+    all.lease_requests = lease_requests_.value();
+    all.leases = lease_.grants();
+    all.leased_reads = leased_reads_.value();
+    all.io_requests = io_requests_.value();
+    return all;
+}
+
 // --- batches: any thread, see burst ------------------------------------------------------------
 
 // What is left of a batch, and room for the thread that owns the socket now, are for the I/O
@@ -185,13 +209,17 @@ void link::made_room() noexcept
 
 void link::ask_to_read() noexcept
 {
-    if (lease_.ask())
-        ask(request::grant_lease);
+    if (!lease_.ask())
+        return;
+    lease_requests_.add();
+    ask(request::grant_lease);
 }
 
 inlet::leased_read link::read(std::span<std::byte> memory) noexcept
 {
     const auto step = lease_.read_leased(memory);
+    if (step.read.moved)
+        leased_reads_.add();
     if (step.ended)
         ask(request::read);
     return step.read;

@@ -90,6 +90,8 @@ public:
     direct_write write_direct(const iovec (&message)[2],
                               base::certain_memory& for_rest) noexcept override;
 
+    traffic_counts counts() const noexcept override;
+
     // inlet
     void made_room() noexcept override;
     void ask_to_read() noexcept override;
@@ -108,6 +110,7 @@ public:
     // runtime::resident
     void do_request(unsigned number) override
     {
+        io_requests_.add();
         if (owner_)
             owner_->serve(static_cast<request>(number));
     }
@@ -126,6 +129,12 @@ private:
     reading_lease lease_;
     write_policy write_policy_; ///< the socket's thread
     const bool batches_;
+    // the socket's thread
+    base::counter flushes_[flush_reasons];
+    base::counter lease_requests_;
+    base::counter leased_reads_;
+    // the I/O thread
+    base::counter io_requests_;
     channel_pair channels_;
     writer out_{channels_.a_to_b};
 };

@@ -82,6 +82,11 @@ TEST_F(Link, lets_the_sending_thread_write_to_an_idle_connection)
     send(10);
     EXPECT_EQ(sent_bytes_, stream_.written.size());
     EXPECT_EQ(requests{}, asked());
+    const traffic_counts counts = link_->counts();
+    EXPECT_EQ(1U, counts.direct_writes);
+    EXPECT_EQ(0U, counts.batch_writes + counts.io_writes);
+    EXPECT_EQ(sent_bytes_, counts.written_bytes);
+    EXPECT_EQ(1U, counts.written_messages);
 }
 
 TEST_F(Link, lets_the_io_thread_write_what_a_connection_does_not_take)
@@ -94,6 +99,10 @@ TEST_F(Link, lets_the_io_thread_write_what_a_connection_does_not_take)
     stream_.room = SIZE_MAX;
     EXPECT_EQ(requests{request::drain}, asked());
     EXPECT_EQ(sent_bytes_, stream_.written.size());
+    const traffic_counts counts = link_->counts();
+    EXPECT_EQ(1U, counts.direct_writes);
+    EXPECT_EQ(1U, counts.io_writes);
+    EXPECT_EQ(1U, counts.io_requests);
 }
 
 TEST_F(Link, coalesces_what_follows_quickly_until_the_thread_waits)
@@ -107,6 +116,11 @@ TEST_F(Link, coalesces_what_follows_quickly_until_the_thread_waits)
     sender_->flush_before_sleep();
     EXPECT_EQ(1U, stream_.writes.size());
     EXPECT_EQ(sent_bytes_, stream_.written.size());
+    const traffic_counts counts = link_->counts();
+    EXPECT_EQ(1U, counts.batch_writes);
+    EXPECT_EQ(1U, counts.wait_flushes);
+    EXPECT_EQ(0U, counts.direct_writes);
+    EXPECT_EQ(2U, counts.written_messages);
 }
 
 TEST_F(Link, batches_nothing_where_only_the_newest_message_counts)
@@ -141,6 +155,7 @@ TEST_F(Link, asks_once_until_the_io_thread_comes_to_it)
     link_->made_room();
     link_->made_room();
     EXPECT_EQ((requests{request::grant_lease, request::read}), asked());
+    EXPECT_EQ(1U, link_->counts().lease_requests);
     link_->lease().begin_answer();
     link_->ask_to_read();
     EXPECT_EQ(requests{request::grant_lease}, asked());

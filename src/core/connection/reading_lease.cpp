@@ -200,6 +200,7 @@ bool reading_lease::grant(engine::decoder& in, transport::stream& from)
     if (sharing_->descriptor < 0)
         return false;
     stream_released_ = true;
+    grants_.add();
     hand_over(in, from, reader::leased);
     return true;
 }

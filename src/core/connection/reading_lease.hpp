@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/counter.hpp"
 #include "core/pace/bulk_sleep.hpp"
 #include "core/pace/receive_placement.hpp"
 #include "core/pipe/inlet.hpp"
@@ -96,6 +97,8 @@ public:
     {
         return sharing_ ? std::exchange(sharing_->found, {}) : findings{};
     }
+    /// Any thread: how often grant() has leased the reading.
+    std::uint64_t grants() const noexcept { return grants_.value(); }
     /// Takes back, and nothing more will happen.
     void stop();
 
@@ -146,6 +149,7 @@ private:
     boost::asio::io_context& io_;
     bool stream_released_ = false; ///< the stream is out of the I/O context
     bool watching_ = false;
+    base::counter grants_;
 };
 
 } // namespace zlink::core

@@ -70,6 +70,7 @@ writer::outcome writer::drain()
         lock.lock();
     }
     blocked_ = false;
+    counts_as_ = &counters_.by_io_thread;
     return drain_from_io_thread();
 }
 
@@ -80,6 +81,7 @@ writer::outcome writer::send_command(const engine::traffic_command& command)
         return {status::detached, false};
     out_.add_command(command);
     from_.queue.wake();
+    counts_as_ = &counters_.by_io_thread;
     if (blocked_)
         return {status::blocked, false};
     return drain_from_io_thread();
@@ -104,6 +106,7 @@ void writer::say_farewell(engine::farewell why) noexcept
 writer::outcome writer::drain_directly(stalls how)
 {
     std::lock_guard lock(mutex_);
+    counts_as_ = owns_writing_ ? &counters_.batches : &counters_.direct;
     outcome result;
     if (!blocked_)
         result = drain_pressing(owns_writing_ ? tuning::batching::batches_per_call : 1, how);
@@ -122,6 +125,7 @@ writer::outcome writer::relieve(stalls how)
     outcome result;
     if (owns_writing_ || !to_ || from_.queue.consumer_asleep())
         return result;
+    counts_as_ = &counters_.direct;
     const bool pressed = press_on(how, [&] {
         const outcome more = drain_locked(tuning::batching::batches_per_call);
         result.state = more.state;
@@ -137,6 +141,7 @@ writer::outcome writer::drain_and_end_ownership(stalls how)
 {
     std::lock_guard lock(mutex_);
     const bool was_owner = std::exchange(owns_writing_, false);
+    counts_as_ = &counters_.batches;
     from_.queue.take_recall();
     if (!was_owner || blocked_)
         return {}; // whoever has ended the ownership sees to the rest
@@ -169,6 +174,7 @@ bool writer::press_on(stalls how, Attempt attempt) noexcept
     const bool tried = stall_.wait([&] {
         // Only now: who does not wait leaves the connection to the I/O thread, as it was.
         pressing_.store(true, std::memory_order_relaxed);
+        counters_.retries.add();
         const std::uint64_t before = bytes_written_;
         if (attempt())
             return step::done;
@@ -189,6 +195,9 @@ transport::io_result writer::write(const iovec* entries, int count) noexcept
     if (result.failed())
         broken_ = result.error;
     bytes_written_ += result.bytes;
+    counters_.bytes.add(result.bytes);
+    if (result.bytes != 0)
+        counts_as_->add();
     if (result.bytes != 0 && full_)
         ++times_made_room_;
     full_ = result.bytes < transport::total_bytes(entries, count);
@@ -272,6 +281,7 @@ writer::outcome writer::write_for_owner()
         return {status::written, false}; // the sending thread is at it
     if (blocked_ || !owns_writing_)
         return {status::idle, false};
+    counts_as_ = &counters_.by_io_thread;
     return write_committed_locked(!base::rule_is_on(base::rule::ownership_ends) ||
                                   new_load() >= tuning::batching::min_messages_per_round);
 }
@@ -283,6 +293,7 @@ void writer::write_committed(const std::function<void(outcome)>& then)
     if (!blocked_ && owns_writing_) {
         const std::uint64_t messages = new_messages();
         new_load(); // the I/O thread counts from here
+        counts_as_ = &counters_.batches;
         result = write_committed_locked(messages > 1);
         result.messages = messages;
     }
@@ -324,6 +335,7 @@ bool writer::end_ownership()
 void writer::write_last(const std::function<void(outcome)>& then)
 {
     std::lock_guard lock(mutex_);
+    counts_as_ = &counters_.batches;
     if (to_ && !blocked_)
         then(drain_locked(tuning::batching::batches_per_call));
 }
@@ -367,6 +379,7 @@ writer::passed writer::write_through(const iovec (&message)[2], base::certain_me
 {
     passed result;
     std::lock_guard lock(mutex_);
+    counts_as_ = owns_writing_ ? &counters_.batches : &counters_.direct;
     if (!to_ || blocked_ || broken_ != 0)
         return result;
     if (!out_.can_pass_by())

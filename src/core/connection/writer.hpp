@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/counter.hpp"
 #include "base/pace/write_retry.hpp"
 #include "engine/traffic/outgoing.hpp"
 #include "engine/traffic/sending_progress.hpp"
@@ -132,6 +133,15 @@ public:
                          stalls how = stalls::wait, bool in_stream = false);
     /// Any thread. How many messages have been committed so far, about now.
     std::uint64_t committed_messages() const noexcept { return from_.credit.sent(); }
+    /// What was written, by whom. Counted by the holder of the mutex; any thread reads.
+    struct write_counters {
+        base::counter direct;
+        base::counter batches;
+        base::counter by_io_thread;
+        base::counter retries;
+        base::counter bytes;
+    };
+    const write_counters& counters() const noexcept { return counters_; }
     /// I/O thread. How far the peer has got with what was written.
     engine::sending_progress::state progress();
     /// I/O thread. Do commands of send_command() wait for a message boundary, or for room?
@@ -157,6 +167,8 @@ private:
 
     base::channel& from_;
     std::mutex mutex_;
+    write_counters counters_;
+    base::counter* counts_as_ = &counters_.by_io_thread; ///< what is being written
     engine::outgoing out_;
     transport::stream* to_ = nullptr;
     std::uint64_t bytes_written_ = 0;

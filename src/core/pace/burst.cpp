@@ -88,8 +88,10 @@ private:
         const auto& entries = whose_->entries_;
         // A stream to one connection is a little faster if the I/O thread writes some of it.
         if ((base::rule_is_on(base::rule::guard_joins_in) && entries.size() == 1) ||
-            clock::now() - whose_->looked_at() >= tuning::batching::max_delay)
+            clock::now() - whose_->looked_at() >= tuning::batching::max_delay) {
+            whose_->counters_.by_guard.add();
             whose_->erase_if([](auto& each) { return !each.request_write_for_owner(); });
+        }
         idle_looks_ = entries.empty() ? idle_looks_ + 1 : 0;
         if (idle_looks_ < tuning::batching::idle_guard_rounds)
             return true;
@@ -208,6 +210,7 @@ void burst::wrote_batch(time_point now) noexcept
 void burst::write_all() noexcept
 {
     const std::lock_guard lock(mutex_);
+    counters_.due.add();
     erase_if([](auto& each) { return !each.write_committed(); });
     const time_point now = clock::now();
     wrote(now);
@@ -249,6 +252,7 @@ void burst::end() noexcept
         return;
     }
     const std::lock_guard lock(mutex_);
+    counters_.ended.add();
     note_length(batched_messages());
     is_wide_ = false;
     if (end_ownerships())
@@ -260,6 +264,7 @@ void burst::end() noexcept
 // With the lock. The I/O threads write what is left.
 void burst::hand_over() noexcept
 {
+    counters_.handed_over.add();
     if (end_ownerships())
         for (const entry& each : entries_)
             each.connection->leave_to_io_thread();

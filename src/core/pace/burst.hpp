@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/counter.hpp"
 #include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "core/pace/burst_time.hpp"
@@ -116,6 +117,16 @@ public:
     /// Writes all batches and ends all ownerships.
     void end() noexcept;
 
+    /// How often batches were written or handed over, and why. Counted with the mutex of the burst;
+    /// any thread reads.
+    struct flush_counters {
+        base::counter due;
+        base::counter ended;
+        base::counter by_guard;
+        base::counter handed_over;
+    };
+    const flush_counters& counters() const noexcept { return counters_; }
+
 private:
     class guard;
     struct entry {
@@ -156,6 +167,7 @@ private:
 
     /// When the batches were written last, or the first of them was begun.
     std::atomic<clock::rep> looked_at_{0};
+    flush_counters counters_;
     std::mutex mutex_; ///< of what the guard looks at; it never waits for it
     std::vector<entry> entries_;
     std::atomic<std::size_t> batches_{0}; ///< entries_.size()

@@ -3,6 +3,7 @@
 
 #include "base/memory/buffer.hpp"
 #include "base/tuning.hpp"
+#include "core/pipe/traffic_counts.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -36,6 +37,7 @@ enum class flush_reason : std::uint8_t {
     large_message, ///< one is going to be committed, and the I/O thread has earlier ones to write
     about_to_wait, ///< the thread is about to block
 };
+inline constexpr std::size_t flush_reasons = 4;
 
 /// The way out of a pipe to a connection.
 /// Thread safety: the thread of the pipe end that writes.
@@ -59,6 +61,9 @@ public:
     /// still to be written.
     virtual direct_write write_direct(const iovec (&message)[2],
                                       base::certain_memory& for_rest) noexcept = 0;
+
+    /// Any thread: what this link has done so far. Only the counts of links are set.
+    virtual traffic_counts counts() const noexcept { return {}; }
 
 protected:
     ~outlet() = default;

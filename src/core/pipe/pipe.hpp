@@ -267,6 +267,11 @@ public:
     /// Messages that have come through this pipe, about now, and those of them that were read.
     std::uint64_t messages_come() const noexcept { return in_->credit.sent(); }
     std::uint64_t messages_read() const noexcept { return in_->credit.taken(); }
+    /// What its connection has done so far.
+    traffic_counts counts() const noexcept
+    {
+        return outlet_ ? outlet_->counts() : traffic_counts{};
+    }
     /// Has the other end still to read what was written?
     bool has_unread_output() const noexcept
     {

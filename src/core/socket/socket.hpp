@@ -172,6 +172,8 @@ public:
     std::uint32_t mail_seen() const noexcept { return mail_seen_; }
     /// For who waits for several sockets: this one's part in deciding how.
     base::adaptive_spin& polling_spin() noexcept { return polling_spin_; }
+    /// What its open connections, its waits and the calling thread have done so far.
+    traffic_counts counts();
     /// Parts of messages since this was last asked.
     unsigned take_received() noexcept { return std::exchange(received_, 0); }
     /// Do the connections that this thread reads by itself bring a stream? As of the last look.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of a socket, of which endpoints keep what held when they were made.
+#include "core/pace/burst.hpp"
 #include "core/socket/socket.hpp"
 
 #include <cerrno>
@@ -25,7 +26,31 @@ bool is_of_certificate(int id) noexcept
     }
 }
 
+// Diagnosis for those who work on the library: see docs/internals.md. Not part of the API: the
+// number and the text may change.
+constexpr int traffic_counts_option = 0x5a4c'0001;
+
 } // namespace
+
+traffic_counts socket::counts()
+{
+    traffic_counts all;
+    pipes_.for_each([&](pipe_end& pipe) { all += pipe.counts(); });
+    for (const base::adaptive_spin* const spin :
+         {&receiving_spin_, &sending_spin_, &polling_spin_}) {
+        all.good_spins += spin->counters().good_spins.value();
+        all.failed_spins += spin->counters().failed_spins.value();
+        all.sleeps += spin->counters().sleeps.value();
+    }
+    if (const burst* const thread = burst::of_this_thread()) {
+        const burst::flush_counters& batches = thread->counters();
+        all.due_flushes = batches.due.value();
+        all.ended_batches = batches.ended.value();
+        all.guard_rounds = batches.by_guard.value();
+        all.hand_overs = batches.handed_over.value();
+    }
+    return all;
+}
 
 // Who has got a copy keeps it as it is.
 socket_options& socket::change_options()
@@ -95,6 +120,8 @@ int socket::get_option(int id, void* value, std::size_t* bytes)
     }
     case ZMQ_LAST_ENDPOINT:
         return write_text(last_endpoint_, value, bytes);
+    case traffic_counts_option:
+        return write_text(describe(counts()), value, bytes);
     default:
         break;
     }
