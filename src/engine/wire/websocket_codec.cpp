@@ -333,8 +333,10 @@ traffic_command websocket_codec::decode_control(std::span<const std::byte> body)
                                                      std::to_integer<unsigned>(body[1]);
         if (!is_close_code(said))
             code = ws::close_protocol_error;
+        else if (!is_utf8(body.subspan(2)))
+            code = ws::close_no_text;
         else
-            code = is_utf8(body.subspan(2)) ? static_cast<std::uint16_t>(said) : ws::close_no_text;
+            code = static_cast<std::uint16_t>(said);
     }
     close_code_.store(code, std::memory_order_relaxed);
     return {traffic_command_kind::close, {}, 0};
