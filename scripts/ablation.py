@@ -47,7 +47,8 @@ def title(run):
     extents = [str(run[name]) for name in ("peers", "threads", "sockets", "clients", "workers",
                                            "window", "publishers", "subscribers") if name in run]
     return (f"{run['pattern']}{' ' if extents else ''}{'x'.join(extents)} {run['transport']} "
-            f"{run['size_bytes']} B{'' if run['mode'] == 'throughput' else ' ' + run['mode']}")
+            f"{run['size_bytes']} B{'' if run['api'] == 'buffer' else ' ' + run['api']}"
+            f"{'' if run['mode'] == 'throughput' else ' ' + run['mode']}")
 
 
 def better(run):
