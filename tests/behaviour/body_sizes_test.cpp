@@ -2,6 +2,7 @@
 // Streams of messages whose sizes lie on both sides of every border from which on a body travels in
 // another way: in a batch or by itself, copied, referred to, or read into memory of its own.
 #include "support/fixture.hpp"
+#include "support/much_traffic.hpp"
 #include "support/numbered_body.hpp"
 
 #include <deque>
@@ -105,7 +106,7 @@ TEST_P(BodySizes, stay_as_they_were_sent)
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, BodySizes,
-                         ::testing::Combine(::testing::ValuesIn(all_links()),
+                         ::testing::Combine(::testing::ValuesIn(links_for_much_traffic()),
                                             ::testing::Values(1, 40)),
                          [](const auto& info) {
                              return std::string(name_of(std::get<0>(info.param))) + "_" +

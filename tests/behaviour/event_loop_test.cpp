@@ -3,6 +3,7 @@
 // once, without a stall. Loops wait on nothing else, so one lost signal is the end of the test.
 #include "support/descriptors.hpp"
 #include "support/fixture.hpp"
+#include "support/much_traffic.hpp"
 
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -166,7 +167,7 @@ std::string name_of_loop(const ::testing::TestParamInfo<EventLoop::ParamType>& i
 }
 
 INSTANTIATE_TEST_SUITE_P(Over, EventLoop,
-                         ::testing::Combine(::testing::ValuesIn(all_links()),
+                         ::testing::Combine(::testing::ValuesIn(links_for_much_traffic()),
                                             ::testing::Values(trigger::edge, trigger::level),
                                             ::testing::Values(habit::asks_each_time,
                                                               habit::asks_before_waiting)),

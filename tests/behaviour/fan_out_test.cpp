@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One publisher with many subscribers: every message is counted at each of them.
 #include "support/draft.hpp"
+#include "support/much_traffic.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -295,7 +296,7 @@ TEST_P(FanOut, is_not_slowed_down_by_a_subscriber_that_does_not_read)
     EXPECT_GT(bursts * burst, kept) << "it was to be full";
 }
 
-ZLINK_ALL_TRANSPORTS(FanOut);
+ZLINK_LINKS(FanOut, links_for_much_traffic());
 
 class RadioFanOut : public transport_test {};
 
@@ -335,7 +336,7 @@ TEST_P(RadioFanOut, every_dish_gets_every_message)
     }
 }
 
-ZLINK_ALL_TRANSPORTS(RadioFanOut);
+ZLINK_LINKS(RadioFanOut, links_for_much_traffic());
 
 } // namespace
 } // namespace zlink::test
