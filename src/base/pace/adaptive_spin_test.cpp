@@ -44,21 +44,21 @@ protected:
 };
 
 // A spin that has seen short sleeps until it looks.
-spin ready_to_look()
-{
-    spin subject;
-    bool looked = false;
-    for (int i = 0; i < 100 && !looked; ++i)
-        subject.wait(
-            false, no_deadline,
-            [&] {
-                looked = true;
-                return glance::news;
-            },
-            short_sleep);
-    EXPECT_TRUE(looked);
-    return subject;
-}
+struct ready_spin : spin {
+    ready_spin()
+    {
+        bool looked = false;
+        for (int i = 0; i < 100 && !looked; ++i)
+            wait(
+                false, no_deadline,
+                [&] {
+                    looked = true;
+                    return glance::news;
+                },
+                short_sleep);
+        EXPECT_TRUE(looked);
+    }
+};
 
 // Waits until the next look; how many sleeps there were before.
 int sleeps_before_look(spin& subject, bool success)
@@ -88,7 +88,7 @@ TEST_F(AdaptiveSpin, sleeps_at_first)
 
 TEST_F(AdaptiveSpin, looks_on_while_that_finds_something)
 {
-    spin subject = ready_to_look();
+    ready_spin subject;
     for (int i = 0; i < 1000; ++i)
         ASSERT_EQ(wait_result::signalled, subject.wait(false, no_deadline, at_once, short_sleep))
             << i;
@@ -96,7 +96,7 @@ TEST_F(AdaptiveSpin, looks_on_while_that_finds_something)
 
 TEST_F(AdaptiveSpin, sleeps_when_a_look_finds_nothing)
 {
-    spin subject = ready_to_look();
+    ready_spin subject;
     int looks = 0;
     const auto begin = simulated_processor::now();
     EXPECT_EQ(wait_result::ready, subject.wait(
@@ -112,7 +112,7 @@ TEST_F(AdaptiveSpin, sleeps_when_a_look_finds_nothing)
 
 TEST_F(AdaptiveSpin, a_look_goes_on_while_there_is_progress)
 {
-    spin subject = ready_to_look();
+    ready_spin subject;
     const auto begin = simulated_processor::now();
     EXPECT_EQ(wait_result::signalled, subject.wait(
                                           false, no_deadline,
@@ -128,7 +128,7 @@ TEST_F(AdaptiveSpin, a_look_goes_on_while_there_is_progress)
 
 TEST_F(AdaptiveSpin, looks_less_and_less_where_that_finds_nothing)
 {
-    spin subject = ready_to_look();
+    ready_spin subject;
     // A few looks make a round; each of them ends in a sleep, which counts for the next round.
     std::vector<int> between_rounds;
     for (int looks = 0; between_rounds.size() < 5; ++looks) {
@@ -150,7 +150,7 @@ TEST_F(AdaptiveSpin, looks_less_and_less_where_that_finds_nothing)
 
 TEST_F(AdaptiveSpin, a_look_does_not_outlast_the_deadline)
 {
-    spin subject = ready_to_look();
+    ready_spin subject;
     int looks = 0;
     subject.wait(
         false, simulated_processor::now(),
@@ -164,7 +164,7 @@ TEST_F(AdaptiveSpin, a_look_does_not_outlast_the_deadline)
 
 TEST_F(AdaptiveSpin, progress_does_not_outlast_the_deadline)
 {
-    spin subject = ready_to_look();
+    ready_spin subject;
     const auto until = simulated_processor::now() + tuning::spin::max_time * 2;
     EXPECT_EQ(wait_result::ready, subject.wait(
                                       false, until, [] { return glance::progress; }, short_sleep));
@@ -173,13 +173,24 @@ TEST_F(AdaptiveSpin, progress_does_not_outlast_the_deadline)
 
 TEST_F(AdaptiveSpin, a_stream_is_not_looked_for)
 {
-    spin subject = ready_to_look();
+    ready_spin subject;
     EXPECT_EQ(wait_result::ready, subject.wait(true, no_deadline, at_once, short_sleep));
 }
 
 // --- one processor -------------------------------------------------------------------------------
 
 /// Two threads share a processor: the other one brings the news while this one yields.
+TEST_F(AdaptiveSpin, counts_what_its_waits_have_been)
+{
+    ready_spin subject;
+    const auto sleeps = subject.counters().sleeps.value();
+    EXPECT_EQ(1U, subject.counters().good_spins.value());
+    subject.wait(
+        false, no_deadline, [] { return glance::nothing; }, short_sleep);
+    EXPECT_EQ(1U, subject.counters().failed_spins.value());
+    EXPECT_EQ(sleeps + 1, subject.counters().sleeps.value());
+}
+
 class OnOneProcessor : public AdaptiveSpin {
 protected:
     OnOneProcessor()
@@ -205,7 +216,7 @@ protected:
         return glances;
     }
 
-    spin subject_ = ready_to_look();
+    ready_spin subject_;
     bool news_ = false;
     std::chrono::nanoseconds answer_time_ = std::chrono::microseconds(1);
 };
@@ -275,7 +286,7 @@ protected:
     // One wait, during whose look the signal comes.
     wait_result wait(bool then_success)
     {
-        spin subject = ready_to_look();
+        ready_spin subject;
         bool raised = false;
         const wait_result result = subject.wait(
             false, no_deadline,
