@@ -23,9 +23,9 @@ inline const engine::message_rules any_message(-1, engine::kept_commands::none);
 /// A frame of ZMTP 3.
 inline std::string frame_bytes(std::uint8_t flags, std::string_view body)
 {
-    std::byte header[engine::zmtp3::max_header_bytes];
+    std::byte header[engine::zmtp3::long_header_bytes];
     const std::size_t bytes = engine::zmtp3::encode_header(header, flags, body.size());
-    return std::string(engine::as_text({header, bytes})).append(body);
+    return std::string(engine::as_text(std::span(header, bytes))).append(body);
 }
 
 /// The receiving half of a connection with this wire.
