@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/handler_room.hpp"
+
 #include <atomic>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -87,33 +88,6 @@ private:
 
     static void* run(void* self);
     void run_handlers();
-    /// Room for the one handler that is posted here, so that posting it needs no memory.
-    struct handler_room {
-        static constexpr std::size_t size_bytes = 256;
-        alignas(std::max_align_t) std::byte bytes[size_bytes];
-    };
-    template <class T>
-    struct handler_allocator {
-        using value_type = T;
-        explicit handler_allocator(handler_room& its_room) noexcept : room(&its_room) {}
-        template <class U>
-        handler_allocator(const handler_allocator<U>& other) noexcept : room(other.room)
-        {}
-        T* allocate(std::size_t count) const noexcept
-        {
-            static_assert(sizeof(T) <= handler_room::size_bytes);
-            static_assert(alignof(T) <= alignof(handler_room));
-            return count == 1 ? reinterpret_cast<T*>(room->bytes) : nullptr;
-        }
-        void deallocate(T*, std::size_t) const noexcept {}
-        template <class U>
-        bool operator==(const handler_allocator<U>& other) const noexcept
-        {
-            return room == other.room;
-        }
-        handler_room* room;
-    };
-
     /// Is asked last, and tells that its turn has come.
     struct last_asked final : resident {
         void do_request(unsigned) override
@@ -130,7 +104,7 @@ private:
     void serve();
     resident* next_asked() noexcept;
 
-    handler_room room_; ///< in use while called_
+    handler_room room_; ///< for the one handler that is posted here: in use while called_
     boost::asio::io_context io_;
     boost::asio::executor_work_guard<boost::asio::io_context::executor_type> work_;
     std::atomic<int> load_{0};

@@ -13,4 +13,8 @@ namespace zlink::runtime {
 /// @throws boost::system::system_error, std::bad_alloc
 int make_reactor(boost::asio::io_context& io);
 
+/// The epoll descriptor of an I/O context, of which Asio says nothing. It stays the context's.
+/// @throws boost::system::system_error
+int epoll_of(boost::asio::io_context& io);
+
 } // namespace zlink::runtime

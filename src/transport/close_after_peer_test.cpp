@@ -30,10 +30,8 @@ protected:
     {
         int ends[2];
         EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends));
-        generic_socket socket(*io_);
-        socket.assign({AF_UNIX, 0}, ends[0]);
         own_ = ends[0];
-        stream_ = make_socket_stream(std::move(socket), kind, {});
+        stream_ = make_socket_stream(*io_, base::owned_descriptor(own_), kind, {});
         peer_ = ends[1];
     }
     ~CloseAfterPeer() override { close_peer(); }

@@ -106,8 +106,8 @@ private:
 class connect_endpoint {
 public:
     virtual ~connect_endpoint() = default;
-    /// Resolves and connects; `handler` runs in the I/O thread. Throws std::bad_alloc, and nothing
-    /// is pending.
+    /// Resolves and connects; `handler` runs in the I/O thread, from within if there is a
+    /// connection at once. Throws std::bad_alloc, and nothing is pending.
     virtual std::shared_ptr<connect_attempt> connect(boost::asio::io_context& io,
                                                      connect_handler handler) = 0;
     /// For a connection that was made.

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/system/owned_descriptor.hpp"
 #include "transport/scheme.hpp"
 
 #include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <initializer_list>
 
 namespace zlink::transport {
 
-// With the executor itself, of which the one for any executor is several times the size.
-using io_executor = boost::asio::io_context::executor_type;
-using generic_socket =
-    boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, io_executor>;
 using generic_endpoint = boost::asio::generic::stream_protocol::endpoint;
 using generic_acceptor = boost::asio::basic_socket_acceptor<boost::asio::generic::stream_protocol>;
 
@@ -34,8 +30,9 @@ struct socket_kind {
     bool (*admits)(int fd, const options& settings);
 };
 
-/// A connected kernel socket as a stream.
-std::unique_ptr<stream> make_socket_stream(generic_socket socket, const socket_kind& kind,
+/// A connected kernel socket as a stream. Throws std::bad_alloc, and has closed it.
+std::unique_ptr<stream> make_socket_stream(boost::asio::io_context& io,
+                                           base::owned_descriptor socket, const socket_kind& kind,
                                            const options& settings);
 
 /// Binds and listens. `on_close` runs when listening ends (to remove a file).
@@ -50,10 +47,13 @@ std::unique_ptr<acceptor> listen_on_given(boost::asio::io_context& io,
                                           const socket_kind& kind, const options& settings,
                                           error_code& error);
 
-/// Connects to one address, with the time-out of `settings`; optionally from a local address.
+/// Connects to one address, with the time-out of `settings`; optionally from a local address. A
+/// connection that is there at once, as within a machine, is given to `handler` from within: then
+/// the result is null. Errors are always told later.
 std::shared_ptr<connect_attempt> connect_to(boost::asio::io_context& io,
                                             const generic_endpoint& address,
                                             const generic_endpoint* source, const socket_kind& kind,
-                                            const options& settings, connect_handler handler);
+                                            std::shared_ptr<const options> settings,
+                                            connect_handler handler);
 
 } // namespace zlink::transport

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/socket_stream.hpp"
 
+#include "runtime/reactor.hpp"
 #include "transport/stream.hpp"
 #include "transport/tcp/tcp.hpp"
 
@@ -8,6 +9,7 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cstdio>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -65,11 +67,10 @@ class SocketStream : public ::testing::Test {
 protected:
     SocketStream()
     {
+        EXPECT_EQ(0, runtime::make_reactor(io_)); // as an I/O thread has one
         int ends[2];
         EXPECT_EQ(0, ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends));
-        generic_socket socket(io_);
-        socket.assign({AF_UNIX, 0}, ends[0]);
-        stream_ = make_socket_stream(std::move(socket), kind, {});
+        stream_ = make_socket_stream(io_, base::owned_descriptor(ends[0]), kind, {});
         peer_ = ends[1];
     }
     ~SocketStream() override { ::close(peer_); }
@@ -165,6 +166,50 @@ TEST(Connecting, leaves_nothing_behind_that_hears_of_room)
     while (!input)
         io.run_one();
     EXPECT_EQ(error_code(), input) << "the connection is still watched";
+}
+
+TEST(Connecting, ends_at_once_within_the_machine)
+{
+    boost::asio::io_context io;
+    error_code failed;
+    const auto listening = listen_tcp(io, {}, failed);
+    ASSERT_FALSE(failed);
+    std::unique_ptr<stream> connected;
+    connect_tcp(io, listening->endpoint().substr(std::string_view("tcp://").size()),
+                [&](const error_code& error, std::unique_ptr<stream> made) {
+                    EXPECT_FALSE(error);
+                    connected = std::move(made);
+                });
+    ASSERT_TRUE(connected) << "without the I/O thread";
+    EXPECT_EQ(listening->endpoint(), connected->info().remote_endpoint);
+    io.poll();
+    EXPECT_TRUE(listening->accept(io).connection);
+}
+
+TEST(Connecting, tells_later_that_nobody_listens)
+{
+    boost::asio::io_context io;
+    error_code failed;
+    const auto listening = listen_tcp(io, {}, failed);
+    ASSERT_FALSE(failed);
+    const std::string address = listening->endpoint().substr(std::string_view("tcp://").size());
+    listening->close();
+    std::optional<error_code> result;
+    int closed = -1;
+    const auto attempt = connect_tcp(io, address,
+                                     {[&](const error_code& error, std::unique_ptr<stream> made) {
+                                          EXPECT_FALSE(made);
+                                          result = error;
+                                      },
+                                      [&](connect_handler::step what, int value) {
+                                          if (what == connect_handler::step::closed)
+                                              closed = value;
+                                      }});
+    EXPECT_FALSE(result);
+    io.run();
+    EXPECT_EQ(boost::asio::error::connection_refused, result);
+    EXPECT_LE(0, closed);
+    EXPECT_NE(0, ::fcntl(closed, F_GETFD));
 }
 
 TEST(Accepting, takes_one_after_the_other_until_there_is_nobody)
@@ -327,9 +372,8 @@ TEST(TcpStream, has_nothing_to_deliver_after_a_reset)
     tcp::acceptor listener(io, {boost::asio::ip::address_v4::loopback(), 0});
     tcp::socket peer(io);
     peer.connect(listener.local_endpoint());
-    generic_socket socket(io);
-    socket.assign({AF_INET, 0}, listener.accept().release());
-    const auto stream = make_socket_stream(std::move(socket), kind, {});
+    const auto stream =
+        make_socket_stream(io, base::owned_descriptor(listener.accept().release()), kind, {});
     std::vector<std::byte> body(100'000);
     const iovec piece{body.data(), body.size()};
     while (!stream->write_some(&piece, 1).would_block())

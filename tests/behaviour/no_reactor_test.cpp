@@ -68,5 +68,23 @@ TEST(NoReactor, is_reported_by_the_first_socket)
     open_with_each_refused(ENOMEM, ENOMEM);
 }
 
+// One of the two ends cannot wait for input.
+TEST(NoReactor, for_a_connection_has_it_made_again)
+{
+    test_context context;
+    test_socket pull(context, ZMQ_PULL);
+    const std::string endpoint = pull.bind_and_resolve(fresh_bind_address(transport::tcp));
+    refused_with = ENOSPC;
+    for (const int refusal : {0, 1, 0}) {
+        before_refusal = refusal;
+        test_socket push(context, ZMQ_PUSH);
+        push.set(ZMQ_RECONNECT_IVL, 1);
+        push.connect(endpoint);
+        push.send("x");
+        EXPECT_EQ("x", pull.recv());
+        EXPECT_GT(0, before_refusal.exchange(-1)) << "end " << refusal;
+    }
+}
+
 } // namespace
 } // namespace zlink::test

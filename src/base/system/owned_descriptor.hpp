@@ -16,6 +16,12 @@ public:
         if (fd_ >= 0)
             ::close(fd_);
     }
+    owned_descriptor(owned_descriptor&& other) noexcept : fd_(other.release()) {}
+    owned_descriptor& operator=(owned_descriptor&& other) noexcept
+    {
+        owned_descriptor before(std::exchange(fd_, other.release()));
+        return *this;
+    }
     owned_descriptor(const owned_descriptor&) = delete;
     owned_descriptor& operator=(const owned_descriptor&) = delete;
 

@@ -44,7 +44,7 @@ void dialer::attempt() noexcept
     try {
         const auto awaited = std::make_shared<answer>(shared_from_this());
         awaited_ = awaited.get();
-        attempt_ =
+        const auto pending =
             endpoint_->connect(io_, {[awaited](const transport::error_code& error,
                                                std::unique_ptr<transport::stream> stream) {
                                          awaited->to->attempted(*awaited, error, std::move(stream));
@@ -56,6 +56,8 @@ void dialer::attempt() noexcept
                                          self.tell_closed();
                                          self.closed_descriptor_ = value;
                                      }});
+        if (awaited_ == awaited.get()) // its result has not been told already
+            attempt_ = pending;
     } catch (...) { // no memory, or no thread to look up a name
         get_stuck();
     }

@@ -189,7 +189,7 @@ public:
     std::shared_ptr<connect_attempt> connect(asio::io_context& io, connect_handler handler) override
     {
         error_code fits; // as parse_connect() has found
-        return connect_to(io, to_endpoint(path_, fits), nullptr, kind, *settings_,
+        return connect_to(io, to_endpoint(path_, fits), nullptr, kind, settings_,
                           std::move(handler));
     }
 

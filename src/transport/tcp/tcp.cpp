@@ -45,9 +45,11 @@ void set_first_receive_buffer([[maybe_unused]] int fd, [[maybe_unused]] int byte
 #ifdef SO_BUF_LOCK
     int fixed = 0;
     socklen_t size = sizeof fixed;
+    if (::getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &fixed, &size) != 0)
+        return;
     // Only Linux 5.14 and later let go of a size that was set.
-    if (::getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &fixed, &size) != 0 ||
-        ::setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &fixed, size) != 0)
+    static const bool lets_go = ::setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &fixed, size) == 0;
+    if (!lets_go)
         return;
     ip_settings::set_int(fd, SOL_SOCKET, SO_RCVBUF, bytes);
     ip_settings::set_int(fd, SOL_SOCKET, SO_BUF_LOCK, fixed);
@@ -56,14 +58,16 @@ void set_first_receive_buffer([[maybe_unused]] int fd, [[maybe_unused]] int byte
 
 bool is_within_machine(int fd) noexcept
 {
-    sockaddr_storage ends[2]{};
-    socklen_t bytes[2] = {sizeof ends[0], sizeof ends[1]};
-    auto* const near = reinterpret_cast<sockaddr*>(&ends[0]);
-    auto* const far = reinterpret_cast<sockaddr*>(&ends[1]);
-    if (::getsockname(fd, near, &bytes[0]) != 0 || ::getpeername(fd, far, &bytes[1]) != 0)
+    sockaddr_storage end{};
+    auto* const address = reinterpret_cast<sockaddr*>(&end);
+    socklen_t bytes = sizeof end;
+    if (::getpeername(fd, address, &bytes) != 0)
         return false;
-    const auto host = to_tcp(far, bytes[1]).address();
-    return host == to_tcp(near, bytes[0]).address() || ip_host::unmapped(host).is_loopback();
+    const auto far = to_tcp(address, bytes).address();
+    if (ip_host::unmapped(far).is_loopback())
+        return true;
+    bytes = sizeof end;
+    return ::getsockname(fd, address, &bytes) == 0 && to_tcp(address, bytes).address() == far;
 }
 
 void tune(int fd, const options& settings)
@@ -198,7 +202,6 @@ public:
     tcp_connect(asio::io_context& io, tcp_target target, std::shared_ptr<const options> settings,
                 const socket_kind& kind, connect_handler handler)
         : io_(io),
-          resolver_(io),
           target_(std::move(target)),
           settings_(std::move(settings)),
           kind_(kind),
@@ -225,17 +228,19 @@ public:
                 self->candidates_.push_back(entry.endpoint());
             self->next(error);
         };
+        resolver_.emplace(io_);
         if (settings_->ipv6)
-            resolver_.async_resolve(hop.host, hop.port, tcp::resolver::flags(),
-                                    std::move(resolved));
+            resolver_->async_resolve(hop.host, hop.port, tcp::resolver::flags(),
+                                     std::move(resolved));
         else
-            resolver_.async_resolve(tcp::v4(), hop.host, hop.port, tcp::resolver::flags(),
-                                    std::move(resolved));
+            resolver_->async_resolve(tcp::v4(), hop.host, hop.port, tcp::resolver::flags(),
+                                     std::move(resolved));
     }
 
     void cancel() noexcept override
     {
-        resolver_.cancel();
+        if (resolver_)
+            resolver_->cancel();
         const auto pending = std::exchange(current_, nullptr);
         finish(asio::error::operation_aborted, nullptr);
         if (pending)
@@ -261,16 +266,18 @@ private:
 
     void try_address(const tcp::endpoint& candidate, const generic_endpoint* source)
     {
-        current_ = connect_to(io_, candidate, source, kind_, *settings_,
-                              {[self = shared_from_this()](const error_code& error,
-                                                           std::unique_ptr<stream> connected) {
-                                   if (!self->handler_)
-                                       return;
-                                   if (error)
-                                       return self->next(error);
-                                   self->finish({}, std::move(connected));
-                               },
-                               handler_.steps()});
+        auto pending = connect_to(io_, candidate, source, kind_, settings_,
+                                  {[self = shared_from_this()](const error_code& error,
+                                                               std::unique_ptr<stream> connected) {
+                                       if (!self->handler_)
+                                           return;
+                                       if (error)
+                                           return self->next(error);
+                                       self->finish({}, std::move(connected));
+                                   },
+                                   handler_.steps()});
+        if (pending)
+            current_ = std::move(pending);
     }
 
     void finish_later(const error_code& error)
@@ -288,7 +295,7 @@ private:
     }
 
     asio::io_context& io_;
-    tcp::resolver resolver_;
+    std::optional<tcp::resolver> resolver_; ///< of a name
     const tcp_target target_;
     const std::shared_ptr<const options> settings_;
     const socket_kind& kind_;
