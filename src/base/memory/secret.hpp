@@ -56,6 +56,9 @@ public:
     explicit secret(std::span<const std::byte> bytes);
     explicit secret(std::string_view text) : secret(std::as_bytes(std::span(text))) {}
 
+    /// Are they the same bytes in memory, or none? Others are not looked at, so nobody learns from
+    /// the time that takes.
+    bool operator==(const secret& other) const noexcept { return block_ == other.block_; }
     std::size_t size() const noexcept { return size_; }
     bool empty() const noexcept { return size_ == 0; }
     std::span<const std::byte> bytes() const noexcept

@@ -37,6 +37,8 @@ struct security_options {
     key curve_server_key{};        ///< the public one of the server that a client wants
     std::string zap_domain;
     bool zap_enforce_domain = false;
+
+    bool operator==(const security_options&) const = default;
 };
 
 /// The options every socket has. Endpoints work with a copy made when they are created.
@@ -72,6 +74,8 @@ struct socket_options {
     int multicast_recovery_ms = 10000;
     int multicast_max_datagram_bytes = 1500;
     transport::options transport;
+
+    bool operator==(const socket_options&) const = default;
 };
 
 } // namespace zlink::core

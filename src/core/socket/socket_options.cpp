@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of a socket, of which endpoints keep what held when they were made.
+#include "core/options/shared_options.hpp"
 #include "core/pace/burst.hpp"
 #include "core/socket/socket.hpp"
 
 #include <cerrno>
 #include <memory>
+#include <utility>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -78,6 +80,7 @@ int socket::set_option(int id, const void* value, std::size_t bytes)
     else
         return after_operation(error);
     if (error == 0) {
+        options_ = share_options(std::move(options_));
         if (id == ZMQ_SNDHWM || id == ZMQ_RCVHWM) {
             pipes_.for_each([this](pipe_end& pipe) {
                 pipe.set_limits(options_->send_hwm, options_->receive_hwm);

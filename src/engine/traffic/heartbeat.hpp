@@ -12,6 +12,8 @@ struct heartbeat_settings {
     int interval_ms = 0; ///< between the PINGs sent, 0 = none are sent
     int timeout_ms = -1; ///< for the answer to a PING; 0 = unlimited, -1 = as long as the interval
     int ttl_ms = 0;      ///< what our PINGs ask of the peer, 0 = nothing; whole tenths of a second
+
+    bool operator==(const heartbeat_settings&) const = default;
 };
 
 /// Decides when a connection has to send PING and when the silence of the peer means that the
