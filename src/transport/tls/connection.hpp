@@ -41,7 +41,12 @@ public:
     // --- the traffic
     /// What the handshake has shown of the peer, see tls_parts::peer_properties().
     std::vector<std::pair<std::string, std::string>> properties() const;
-    void read_from(stream& below) noexcept { below_ = &below; }
+    void read_from(stream& below) noexcept
+    {
+        below_ = &below;
+        if (output_.empty())
+            output_.shrink_to_fit(); // what the handshake took
+    }
     /// As stream::read_some(), of some records at a time. EPROTO: the peer has sent more messages
     /// other than data (new keys, session tickets, alerts) than anybody needs, or reads no answers
     /// to them.
