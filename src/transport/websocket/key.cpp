@@ -11,7 +11,6 @@ namespace zlink::transport::websocket {
 namespace {
 
 constexpr std::size_t block_bytes = 64;
-constexpr std::size_t length_bytes = 8;
 constexpr std::size_t key_bytes = 16;
 
 using state = std::array<std::uint32_t, 5>;
@@ -56,7 +55,8 @@ std::array<std::byte, 20> sha1(std::span<const std::byte> bytes)
 {
     std::vector<std::byte> padded(bytes.begin(), bytes.end());
     padded.push_back(std::byte{0x80});
-    while (padded.size() % block_bytes != block_bytes - length_bytes)
+    // The length in bits follows.
+    while (padded.size() % block_bytes != block_bytes - sizeof(std::uint64_t))
         padded.push_back(std::byte{0});
     const std::uint64_t bits = std::uint64_t{bytes.size()} * 8;
     for (int shift = 56; shift >= 0; shift -= 8)
