@@ -103,8 +103,9 @@ private:
     status take_back();
 
     engine::command_handler& commands_;
-    core::incoming incoming_;
+    // Ahead of the decoder, which uses its channel to the end.
     std::shared_ptr<reading_lease> lease_;
+    core::incoming incoming_;
     const call_limits limits_;
     engine::handshake_error fault_ = engine::handshake_error::none;
     std::optional<engine::farewell> farewell_;
