@@ -3,14 +3,12 @@
 
 #include "core/connection/zap_conversation.hpp"
 #include "core/options/conflation.hpp"
-#include "core/pipe/notices.hpp"
 #include "transport/close_after_peer.hpp"
 
 #include <cerrno>
 #include <chrono>
 #include <new>
 #include <utility>
-#include <vector>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -20,22 +18,28 @@ using action = connection_life::action;
 using event = connection_life::event;
 using phase = connection_life::phase;
 
+// In events: that of the proxy, if there is one.
+shared_text told_endpoint(const transport::connect_endpoint& address, const shared_text& endpoint)
+{
+    std::string hop = address.first_hop();
+    return hop.empty() ? endpoint : shared_text(std::move(hop));
+}
+
 } // namespace
 
 session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
-                 const transport_row& transport, bool was_accepted)
+                 shared_text told_endpoint, const transport_row& transport, bool was_accepted)
     : thread_(thread),
       io_(thread.context()),
       link_(std::move(link)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
-      in_(options_, *this),
 
       transport_(transport),
-      was_accepted_(was_accepted),
       life_(!was_accepted),
-      keepalive_(io_, options_->heartbeat, *this),
+      report_(link_->events, stream_, was_accepted, std::move(told_endpoint)),
+      traffic_(io_, options_, life_, report_, *this),
       delivery_(io_)
 {
     ++thread_.load();
@@ -45,7 +49,7 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
                  const transport_row& transport, transport::upgrades through,
                  transport::acceptor::result accepted)
-    : session(thread, std::move(link), std::move(options), std::move(endpoint), transport, true)
+    : session(thread, std::move(link), std::move(options), endpoint, endpoint, transport, true)
 {
     stream_ = std::move(accepted.connection);
     prepare_opening(std::move(through));
@@ -57,12 +61,9 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
                  const transport_row& transport,
                  std::shared_ptr<transport::connect_endpoint> address)
-    : session(thread, std::move(link), std::move(options), std::move(endpoint), transport, false)
+    : session(thread, std::move(link), std::move(options), endpoint,
+              told_endpoint(*address, endpoint), transport, false)
 {
-    if (std::string hop = address->first_hop(); !hop.empty())
-        told_endpoint_ = std::move(hop);
-    if (told_endpoint_.empty())
-        told_endpoint_ = endpoint_;
     dialer_ = std::make_shared<dialer>(io_, std::move(address), options_);
 }
 
@@ -70,8 +71,7 @@ session::~session()
 {
     if (life_.has_ended())
         return;
-    if (pipe_link_)
-        pipe_link_->set_owner(nullptr);
+    traffic_.abandon();
     --thread_.load();
 }
 
@@ -96,8 +96,7 @@ void session::create_pipe()
     end->set_other_end(shared_from_this());
     end->connected_side = dialer_ != nullptr;
     end->endpoint = endpoint_;
-    fresh->set_owner(this);
-    pipe_link_ = std::move(fresh);
+    traffic_.use(std::move(fresh));
     socket_end_ = std::move(end);
 }
 
@@ -113,47 +112,15 @@ void session::ask(request what) noexcept
     thread_.ask(*this, static_cast<unsigned>(what), shared_from_this());
 }
 
-template <class Body>
-void session::serve_or_recover(Body body)
+void session::do_request(unsigned number)
 {
     try {
-        body();
+        do_what_is_asked(static_cast<request>(number));
     } catch (const std::bad_alloc&) {
         if (!stream_)
             throw; // it is asked for again
         recover();
     }
-}
-
-void session::do_request(unsigned number)
-{
-    serve_or_recover([&] { do_what_is_asked(static_cast<request>(number)); });
-}
-
-// Only from the I/O thread that this belongs to, and not after the link was let go.
-void session::serve(link::request what)
-{
-    const auto self = shared_from_this();
-    serve_or_recover([&] {
-        switch (what) {
-        case link::request::write_for_owner:
-            if (has_traffic())
-                handle(pipe_link_->out().write_for_owner());
-            return;
-        case link::request::grant_lease:
-            return grant_lease();
-        case link::request::watch_reading:
-            return watch_reading();
-        case link::request::read:
-            return read();
-        case link::request::tell_of_room:
-            if (has_traffic())
-                tell_socket(pipe_end::writable);
-            return;
-        case link::request::drain:
-            return drain();
-        }
-    });
 }
 
 template <class Body>
@@ -173,7 +140,7 @@ void session::recover() noexcept
         if (life_.at() == phase::reaching)
             return unreached(ENOMEM);
         if (life_.at() == phase::opening && life_.is_wanted())
-            report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ENOMEM);
+            report_.tell(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, ENOMEM);
         lost(loss::connection);
     } catch (const std::bad_alloc&) {
         thread_.ask_later(*this, static_cast<unsigned>(request::recover), shared_from_this());
@@ -194,15 +161,13 @@ void session::do_what_is_asked(request what)
     case request::stop_reconnecting:
         return stop_reconnecting();
     case request::read_rest:
-        return read_rest();
+        return traffic_.read_rest();
     case request::read_last:
         return read_last();
     case request::refuse:
         return refuse();
     case request::close_before_traffic:
-        if (!announced_)
-            finish();
-        return;
+        return end_before_traffic();
     case request::close_after_output:
         // If the socket closes the pipe before all is done, its linger time counts.
         return end_by(event::end_output, what, -1);
@@ -232,8 +197,7 @@ void session::connected(std::unique_ptr<transport::stream> stream) noexcept
         if (next != action::open)
             return;
         stream_ = std::move(stream);
-        descriptor_ = -1;
-        descriptor_ = facts().descriptor;
+        report_.note_descriptor();
         prepare_opening(dialer_->endpoint().make_upgrades());
         begin_opening();
     });
@@ -241,58 +205,12 @@ void session::connected(std::unique_ptr<transport::stream> stream) noexcept
 
 void session::dialing(std::uint64_t event, int value) noexcept
 {
-    report(event, value);
+    report_.tell(event, value);
 }
 
 void session::dialing_is_stuck() noexcept
 {
     thread_.ask_later(*this, static_cast<unsigned>(request::go_on_dialing), shared_from_this());
-}
-
-// --- monitor -----------------------------------------------------------------------------------
-
-// Events of a connection name both of its ends; later on a broken one cannot be asked any more.
-void session::report(std::uint64_t event, int value) noexcept
-{
-    if (!link_ || !link_->events.wants(event))
-        return;
-    using side = monitor_event::side;
-    const transport::stream_info nothing_known;
-    const transport::stream_info* found = &nothing_known;
-    try {
-        if (stream_)
-            found = &facts();
-    } catch (const std::bad_alloc&) {
-        // What has happened is told all the same.
-    }
-    const transport::stream_info& known = *found;
-    const auto number = monitor_event::number(value);
-    if (was_accepted_)
-        link_->events.emit({event, number, side::bound, endpoint_, known.remote_endpoint});
-    else
-        link_->events.emit({event, number, side::connected, known.local_endpoint, told_endpoint_});
-}
-
-void session::report_failure(const engine::failure_event& what)
-{
-    const auto value = static_cast<int>(what.value);
-    switch (what.what) {
-    case engine::failure_event::kind::none:
-        return;
-    case engine::failure_event::kind::no_detail:
-        return report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, value);
-    case engine::failure_event::kind::protocol:
-        return report(ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL, value);
-    case engine::failure_event::kind::denied:
-        return report(ZMQ_EVENT_HANDSHAKE_FAILED_AUTH, value);
-    }
-}
-
-const transport::stream_info& session::facts()
-{
-    if (!facts_)
-        facts_ = std::make_unique<const transport::stream_info>(stream_->info());
-    return *facts_;
 }
 
 // --- opening -----------------------------------------------------------------------------------
@@ -319,8 +237,6 @@ std::unique_ptr<engine::mechanism> session::make_mechanism() const
 
 void session::begin_opening()
 {
-    input_wait_.forget();
-    room_wait_.forget();
     if (!opening_) {
         reached();
         return begin_traffic({.kind = opening::end_kind::succeeded});
@@ -330,15 +246,15 @@ void session::begin_opening()
                          self->attempt([&] { self->end_opening(how); });
                      },
                      [this] { reached(); }},
-                    was_accepted_ ? opening::first_look::read : opening::first_look::none);
+                    dialer_ ? opening::first_look::none : opening::first_look::read);
 }
 
 // The connection leads to the peer.
 void session::reached()
 {
     life_.resume(event::reached);
-    descriptor_ = facts().descriptor;
-    report(was_accepted_ ? ZMQ_EVENT_ACCEPTED : ZMQ_EVENT_CONNECTED, descriptor_);
+    report_.note_descriptor();
+    report_.tell(dialer_ ? ZMQ_EVENT_CONNECTED : ZMQ_EVENT_ACCEPTED, report_.descriptor());
 }
 
 void session::end_opening(const opening::ending& how)
@@ -348,11 +264,11 @@ void session::end_opening(const opening::ending& how)
         return unreached(how.error);
     case opening::end_kind::broken:
         if (life_.is_wanted())
-            report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, how.error);
+            report_.tell(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, how.error);
         return lost(loss::connection);
     case opening::end_kind::refused:
         if (life_.is_wanted())
-            report_failure(engine::event_of(how.refusal, how.reason));
+            report_.tell_failure(engine::event_of(how.refusal, how.reason));
         return lost(engine::is_temporary(how.refusal) ? loss::connection : loss::protocol);
     case opening::end_kind::passed_on:
         return pass_on();
@@ -360,7 +276,7 @@ void session::end_opening(const opening::ending& how)
         break;
     }
     if (opening_->has_upgrades())
-        facts_.reset(); // there is more to say of the connection now
+        report_.forget_facts(); // there is more to say of the connection now
     opening_.reset();
     begin_traffic(how);
 }
@@ -369,7 +285,7 @@ void session::end_opening(const opening::ending& how)
 void session::pass_on()
 {
     if (life_.is_wanted())
-        report(ZMQ_EVENT_DISCONNECTED, descriptor_);
+        report_.tell(ZMQ_EVENT_DISCONNECTED, report_.descriptor());
     try {
         opening_->pass_on();
     } catch (const std::bad_alloc&) { // it is closed: the peer may try again
@@ -384,8 +300,8 @@ int session::drop_unreached()
     stop_opening();
     stream_->close();
     stream_.reset();
-    facts_.reset();
-    return descriptor_;
+    report_.forget_facts();
+    return report_.descriptor();
 }
 
 // As if no connection had been made.
@@ -405,80 +321,34 @@ void session::stop_opening() noexcept
 // first: a pipe of which the socket was not told when there is none waits for the next connection.
 void session::begin_traffic(const opening::ending& how)
 {
-    const engine::remote_peer& remote = how.remote;
-    const transport::stream_info& known = facts();
+    const transport::stream_info& known = report_.facts();
     const bool is_new = !announced_;
-    if (!pipe_link_)
+    if (!traffic_.has_link())
         create_pipe();
-    if (was_accepted_)
+    if (!dialer_)
         socket_end_->far_end = known.remote_endpoint;
-    auto peer = std::make_unique<peer_info>(describe_peer(remote, known));
-    const engine::wire wire = make_wire(how, exchanges_plain_bytes(*options_, transport_));
-    in_.begin(wire, socket_end_, pipe_link_->shared_lease());
+    auto peer = std::make_unique<peer_info>(describe_peer(how.remote, known));
     bool is_there = true;
-    attach_writer(how, wire, known.packet_bytes, [&] {
-        socket_end_->set_peer(std::move(peer));
-        life_.resume(event::opened);
-        is_there = socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
-                                              : pipe_end::identified);
-        announced_ = true;
-    });
+    traffic_.begin({how, *stream_, socket_end_, exchanges_plain_bytes(*options_, transport_),
+                    known.packet_bytes, link_->subscriptions.get()},
+                   [&] {
+                       socket_end_->set_peer(std::move(peer));
+                       life_.resume(event::opened);
+                       is_there =
+                           socket_end_->notify(is_new ? pipe_end::attached | pipe_end::identified
+                                                      : pipe_end::identified);
+                       announced_ = true;
+                   });
     if (dialer_)
         dialer_->succeeded();
     if (is_new && !is_there)
         return finish(); // the socket was closed meanwhile; an older pipe is closed by a call
     // After the socket knows: who hears of it may send. Older protocols have no handshake to speak
     // of.
-    if (remote.major >= 3)
-        report(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
-    if (!link_->events.active())
-        facts_.reset(); // an idle connection keeps little
-    if (notifies_connect(*options_))
-        in_.incoming().tell({}); // not before it can know whom it comes from
-    keepalive_.begin(carries_commands(how));
-    drain();
-    if (life_.has_traffic())
-        begin_reading(how);
-}
-
-void session::begin_reading(const opening::ending& how)
-{
-    if (!life_.is_wanted()) { // what comes means nothing any more, see read()
-        keepalive_.input_means_nothing();
-        return read();
-    }
-    // A subscriber of this age chooses by itself.
-    if (how.remote.unversioned && options_->traits->keeps == engine::kept_commands::subscriptions)
-        in_.incoming().subscribe_to_all();
-    if (feed(how.rest) && has_traffic()) // more may be there already, but rarely is
-        wait(transport::direction::read);
-}
-
-void session::attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
-                            const std::function<void()>& announce)
-{
-    std::vector<std::byte> first = hello_frame(*options_); // and more
-    const announced announces = options_->traits->announces;
-    const bool subscribes = announces != announced::nothing && link_->subscriptions;
-    if (subscribes) {
-        if (!relay_)
-            relay_ = std::make_unique<subscription_relay>();
-        relay_->begin(first, *link_->subscriptions, announces, how.remote, *socket_end_, announce);
-        wire.filter = relay_.get();
-        wire.batches = false;
-    }
-    keepalive_.append_first_ping(first, carries_commands(how));
-    pipe_link_->out().attach(*stream_, how.unsent, std::move(wire), first, packet_bytes);
-    if (!subscribes)
-        announce();
-}
-
-// Bytes that have come already. False if that was the end of the connection.
-bool session::feed(std::span<const std::byte> bytes)
-{
-    if (const auto read = in_.feed(bytes); read != reader::status::dry)
-        lost_by(read);
-    return stream_ != nullptr;
+    if (how.remote.major >= 3)
+        report_.tell(ZMQ_EVENT_HANDSHAKE_SUCCEEDED, 0);
+    report_.forget_unless_monitored(); // an idle connection keeps little
+    traffic_.run(how);
 }
 
 // --- traffic -----------------------------------------------------------------------------------
@@ -497,166 +367,18 @@ void session::on_ended(pipe_ending how, int linger_ms) noexcept
     }
 }
 
-void session::grant_lease()
+// What has come is read, but not from here.
+void session::output_failed()
 {
-    pipe_link_->lease().begin_answer();
-    if (!has_traffic() || !life_.is_wanted() || !input_wait_.pending ||
-        !in_.grant_lease(*stream_, keepalive_.timer()))
-        return;
-    input_wait_.forget();
-    watch_reading();
-    socket_end_->notify(pipe_end::leased); // it looks at once for what has come meanwhile
+    if (life_.resume(event::output_failed) == action::read_rest)
+        ask(request::read_rest);
 }
 
-void session::watch_reading()
-{
-    if (has_traffic())
-        pipe_link_->lease().watch(
-            [self = shared_from_this()] { self->attempt([&self] { self->read(); }); });
-}
-
-void session::on_command(std::span<const std::byte> body)
-{
-    if (pipe_link_->lease().keep_for_later(body))
-        return;
-    keepalive_.command_received(body);
-}
-
-void session::detach_writer() noexcept
-{
-    if (pipe_link_ && pipe_link_->out().detach())
-        tell_socket(pipe_end::writable);
-}
-
-void session::drain()
-{
-    if (has_traffic())
-        handle(pipe_link_->out().drain());
-}
-
-void session::handle(writer::outcome outcome)
-{
-    using status = writer::status;
-    if (outcome.wake_producer)
-        tell_socket(pipe_end::writable);
-    switch (outcome.state) {
-    case status::blocked:
-        wait(transport::direction::write);
-        break;
-    case status::pending:
-        pipe_link_->ask(link::request::drain);
-        break;
-    case status::failed:
-        // What has come is read, but not from here: this may be in the middle of reading.
-        detach_writer();
-        if (life_.resume(event::output_failed) == action::read_rest)
-            ask(request::read_rest);
-        break;
-    case status::idle:
-    case status::written:
-    case status::detached:
-    case status::being_retried:
-        break;
-    }
-    finish_if_drained();
-}
-
-void session::read()
-{
-    if (!has_traffic() || input_wait_.pending)
-        return;
-    if (life_.is_wanted())
-        return follow(in_.read(*stream_, pulse()));
-    // What comes while the rest is delivered means nothing any more, but that something comes shows
-    // that the peer lives.
-    if (keepalive_.listens_to_the_end())
-        follow(reader::listen(*stream_, pulse()));
-}
-
-void session::follow(reader::status read)
-{
-    using status = reader::status;
-    switch (read) {
-    case status::dry:
-        return wait(transport::direction::read);
-    case status::full:
-        return; // on_writable() goes on
-    case status::limit_reached:
-        return pipe_link_->ask(link::request::read);
-    case status::lost:
-    case status::violated:
-    case status::damaged:
-        return lost_by(read);
-    }
-}
-
-// Nothing can be written any more, but the kernel may hold what the peer has sent before it left.
-// The next connection need not wait until the application has received it.
-void session::read_rest()
-{
-    if (life_.at() != phase::cut_off)
-        return;
-    if (!life_.is_wanted())
-        return lost(loss::connection);
-    lost_by(in_.read_all(*stream_));
-}
-
-// The socket wants no more of this connection, but what has come by now: the peer does not send it
-// again.
+// The socket wants no more of this connection, but what has come by now.
 void session::read_last()
 {
-    attempt([this] {
-        if (life_.at() == phase::traffic && life_.is_wanted())
-            if (const auto read = in_.read_all(*stream_); read != reader::status::dry)
-                lost_by(read);
-    });
+    traffic_.read_last();
     tell_socket(pipe_end::closed);
-}
-
-// What somebody on the way has damaged says nothing about the peer: it may be tried again.
-void session::lost_by(reader::status read)
-{
-    if (read == reader::status::damaged && life_.is_wanted())
-        report_failure(engine::event_of(in_.fault()));
-    if (in_.farewell() && has_traffic())
-        pipe_link_->out().say_farewell(*in_.farewell());
-    lost(read == reader::status::violated ? loss::protocol : loss::connection);
-}
-
-void session::wait(transport::direction which)
-{
-    const bool for_input = which == transport::direction::read;
-    pending_wait& wait = for_input ? input_wait_ : room_wait_;
-    if (wait.pending)
-        return;
-    wait.pending = true;
-    // Little to hold: this is what each idle connection has.
-    stream_->async_wait(which, [self = shared_from_this(), number = wait.number,
-                                for_input](const transport::error_code& error) {
-        pending_wait& wait = for_input ? self->input_wait_ : self->room_wait_;
-        if (wait.number != number || !self->stream_)
-            return;
-        wait.pending = false;
-        self->attempt([&] {
-            if (error)
-                return self->lost(loss::connection);
-            if (for_input)
-                return self->read();
-            self->drain();
-        });
-    });
-}
-
-// --- heartbeats --------------------------------------------------------------------------------
-
-void session::send_command(const engine::traffic_command& command)
-{
-    handle(pipe_link_->out().send_command(command));
-}
-
-void session::end_connection() noexcept
-{
-    attempt([this] { lost(loss::connection); });
 }
 
 // --- ends --------------------------------------------------------------------------------------
@@ -665,9 +387,7 @@ void session::lost(loss why)
 {
     if (!life_.has_connection())
         return;
-    in_.stop_sharing();
-    detach_writer(); // before the descriptor goes: the socket's thread may be writing
-    in_.incoming().reset();
+    traffic_.stop(); // before the descriptor goes
     const auto after =
         life_.lose({.breaks_protocol = why == loss::protocol,
                     .may_retry = dialer_ && dialer_->retries_after_loss(opening_ != nullptr),
@@ -691,26 +411,24 @@ void session::tell_of_loss(const connection_life::after_loss& after, loss why)
     if (socket_end_)
         socket_end_->takes_subscriptions = false;
     if (after.tells_application) {
-        if (after.ends_pipe() && in_.incoming().tells_of_loss())
+        if (after.ends_pipe() && traffic_.incoming().tells_of_loss())
             tell_socket(pipe_end::leaving);
-        in_.incoming().tell_of_loss(after.retries());
+        traffic_.incoming().tell_of_loss(after.retries());
     }
     if (after.ends_pipe())
         tell_socket(pipe_end::closed);
     if (after.gives_up)
         leave_endpoint(why == loss::connection ? endpoint_state::lost : endpoint_state::unusable);
     if (after.tells_monitor)
-        report(ZMQ_EVENT_DISCONNECTED, descriptor_);
+        report_.tell(ZMQ_EVENT_DISCONNECTED, report_.descriptor());
 }
 
 void session::drop_connection() noexcept
 {
-    facts_.reset();
+    report_.forget_facts();
     stop_opening();
     transport::close_after_peer(io_, std::move(stream_));
-    keepalive_.stop();
-    input_wait_.forget();
-    room_wait_.forget();
+    traffic_.stop_waiting();
 }
 
 // The socket has closed the pipe, as it does not want the peer now. The next connection, if this
@@ -723,7 +441,7 @@ void session::refuse()
     case action::finish:
         return finish();
     case action::refuse_peer:
-        report(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EADDRINUSE);
+        report_.tell(ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL, EADDRINUSE);
         lost(loss::connection);
         break;
     default:
@@ -733,23 +451,19 @@ void session::refuse()
         leave_pipe();
 }
 
+// Else the socket has the pipe, and closes it.
+void session::end_before_traffic()
+{
+    if (!announced_)
+        finish();
+}
+
 // The next connection has another one.
 void session::leave_pipe() noexcept
 {
     announced_ = false;
     socket_end_.reset();
-    in_.incoming().leave();
-    end_link();
-    pipe_link_.reset();
-}
-
-// Nothing more comes from it; the pipe end and threads in the middle of a call may still hold it.
-void session::end_link() noexcept
-{
-    if (!pipe_link_)
-        return;
-    pipe_link_->lease().stop();
-    pipe_link_->set_owner(nullptr);
+    traffic_.leave_link();
 }
 
 // There is no connection, and none will be made: the pipe ends as it does with a connection.
@@ -780,7 +494,7 @@ void session::stop_reconnecting()
     if (life_.resume(event::stop_reconnecting) != action::give_up)
         return;
     if (life_.at() == phase::reaching)
-        report(ZMQ_EVENT_CLOSED, drop_unreached());
+        report_.tell(ZMQ_EVENT_CLOSED, drop_unreached());
     dialer_->stop();
     give_up();
 }
@@ -807,7 +521,7 @@ void session::end_by(connection_life::event why, request again, int linger_ms)
 
 void session::deliver_and_finish(int linger_ms)
 {
-    keepalive_.input_means_nothing();
+    traffic_.input_means_nothing();
     // A SUB socket has nothing to deliver but subscriptions that nobody needs any more.
     if (!announced_ || linger_ms == 0 || !options_->traits->lingers)
         return finish();
@@ -824,14 +538,13 @@ void session::deliver_and_finish(int linger_ms)
                 self->finish();
         });
     }
-    drain();
-    read();
+    traffic_.drain();
+    traffic_.read();
 }
 
 void session::finish_if_drained()
 {
-    if (life_.has_ended() || life_.is_wanted() || delivery_.running() ||
-        (pipe_link_ && !pipe_link_->out().drained()))
+    if (life_.has_ended() || life_.is_wanted() || delivery_.running() || !traffic_.drained())
         return;
     if (life_.resume(event::drained) == action::finish)
         return finish();
@@ -840,9 +553,10 @@ void session::finish_if_drained()
         delivery_.begin(
             [self] { return self->has_traffic() ? self->stream_->undelivered_bytes() : 0; },
             [self] { self->finish(); },
-            keepalive_.judges() ? delivery_wait::limit::none : delivery_wait::limit::short_stall);
+            traffic_.judges_peer() ? delivery_wait::limit::none
+                                   : delivery_wait::limit::short_stall);
     } catch (const std::bad_alloc&) {
-        pipe_link_->ask_later(link::request::drain); // comes here again
+        traffic_.drain_later(); // comes here again
     }
 }
 
@@ -853,33 +567,29 @@ void session::finish()
     if (life_.resume(event::end) != action::finish)
         return;
     if (had_traffic)
-        pipe_link_->out().say_farewell(engine::farewell::done);
-    end_link();
+        traffic_.say_farewell(engine::farewell::done);
+    traffic_.stop_serving();
     --thread_.load();
     if (dialer_)
         std::exchange(dialer_, nullptr)->stop();
     linger_timer_.reset();
-    keepalive_.stop();
     delivery_.stop();
-    if (pipe_link_)
-        pipe_link_->out().detach();
+    traffic_.detach();
     if (before == phase::reaching)
-        report(ZMQ_EVENT_CLOSED, drop_unreached());
+        report_.tell(ZMQ_EVENT_CLOSED, drop_unreached());
     stop_opening();
     if (had_traffic)
         transport::close_after_peer(io_, std::move(stream_));
     else if (stream_)
         stream_->close();
     stream_.reset();
-    input_wait_.forget();
-    room_wait_.forget();
-    in_.incoming().reset();
-    if (pipe_link_)
-        pipe_link_->out().discard(); // the application has its memory back now, not some time later
+    traffic_.stop_waiting();
+    traffic_.discard(); // the application has its memory back now, not some time later
     if (life_.ends_with_output())
         tell_socket(pipe_end::closed);
     socket_end_.reset();
-    in_.incoming().leave();
+    traffic_.incoming().leave();
+    report_.stop();
     link_.reset();
 }
 

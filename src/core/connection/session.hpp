@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/connection/connection_life.hpp"
+#include "core/connection/connection_traffic.hpp"
 #include "core/connection/delivery_wait.hpp"
 #include "core/connection/dialer.hpp"
-#include "core/connection/keepalive.hpp"
-#include "core/connection/link.hpp"
-#include "core/connection/opening_setup.hpp"
-#include "core/connection/reader.hpp"
 #include "core/connection/socket_link.hpp"
-#include "core/connection/subscription_relay.hpp"
-#include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
 #include "core/pipe/shared_text.hpp"
 #include "runtime/io_thread.hpp"
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
-#include <span>
 #include <string>
 
 namespace zlink::core {
@@ -35,11 +26,9 @@ namespace zlink::core {
 /// connection through the link.
 /// Lifetime: keeps itself alive while it works; the socket's pipe end refers to it as well.
 class session final : public pipe_peer,
-                      public engine::command_handler,
                       public runtime::resident,
-                      public link_owner,
                       public dialing_owner,
-                      public kept_connection,
+                      private traffic_owner,
                       public std::enable_shared_from_this<session> {
 public:
     /// For a connection that was accepted.
@@ -88,19 +77,13 @@ public:
     // pipe_peer: the socket's thread
     void on_ended(pipe_ending how, int linger_ms) noexcept override;
 
-    // link_owner
-    void serve(link::request what) override;
-
     // runtime::resident
     void do_request(unsigned number) override;
-
-    // engine::command_handler
-    void on_command(std::span<const std::byte> body) override;
 
 private:
     session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
-            const transport_row& transport, bool was_accepted);
+            shared_text told_endpoint, const transport_row& transport, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
     /// Whether it may still connect, and if not by its own end, how that came.
     enum class endpoint_state : std::uint8_t {
@@ -123,21 +106,7 @@ private:
         close_after_output,
         close
     };
-    /// For the stream, in one direction.
-    struct pending_wait {
-        bool pending = false;
-        unsigned number = 0; ///< goes up when a wait is forgotten: its late end is ignored
-
-        void forget() noexcept
-        {
-            pending = false;
-            ++number;
-        }
-    };
-
     void do_what_is_asked(request what);
-    template <class Body>
-    void serve_or_recover(Body body);
     /// The body of a handler in the I/O thread: if it runs out of memory, the connection ends.
     template <class Body>
     void attempt(Body body) noexcept;
@@ -148,7 +117,6 @@ private:
     void dialing_is_stuck() noexcept override;
     void begin_opening();
     void create_pipe();
-    void tell_socket(std::uint32_t events) noexcept;
     std::unique_ptr<engine::mechanism> make_mechanism() const;
     void prepare_opening(transport::upgrades upgrades);
     void pass_on();
@@ -158,46 +126,25 @@ private:
     int drop_unreached();
     void stop_opening() noexcept;
     void begin_traffic(const opening::ending& how);
-    void begin_reading(const opening::ending& how);
-    bool feed(std::span<const std::byte> bytes);
-    void attach_writer(const opening::ending& how, engine::wire wire, std::size_t packet_bytes,
-                       const std::function<void()>& announce);
 
-    // kept_connection
-    void send_command(const engine::traffic_command& command) override;
-    bool control_waits() override { return pipe_link_->out().control_waits(); }
-    std::size_t bytes_on_wire(const engine::traffic_command& command) override
+    // traffic_owner
+    void connection_lost(bool broke_protocol) override
     {
-        return pipe_link_->out().bytes_on_wire(command);
+        lost(broke_protocol ? loss::protocol : loss::connection);
     }
-    engine::sending_progress::state progress() override { return pipe_link_->out().progress(); }
-    void end_connection() noexcept override;
-    std::shared_ptr<void> timer_owner() override { return shared_from_this(); }
+    void output_failed() override;
+    void output_written() override { finish_if_drained(); }
+    void tell_socket(std::uint32_t events) noexcept override;
+    void out_of_memory() noexcept override { recover(); }
+    std::shared_ptr<void> hold() override { return shared_from_this(); }
 
-    void drain();
-    void detach_writer() noexcept;
-    void handle(writer::outcome outcome);
-    void read();
-    void read_rest();
     void read_last();
-    void follow(reader::status read);
-    void lost_by(reader::status read);
-    void grant_lease();
-    void watch_reading();
-    reader::pulse pulse()
-    {
-        return {keepalive_.timer(), [this] { return shared_from_this(); }};
-    }
-    void wait(transport::direction which);
     void lost(loss why);
     void tell_of_loss(const connection_life::after_loss& after, loss why);
     void drop_connection() noexcept;
     void refuse();
+    void end_before_traffic();
     void leave_pipe() noexcept;
-    void end_link() noexcept;
-    void report(std::uint64_t event, int value) noexcept;
-    void report_failure(const engine::failure_event& what);
-    const transport::stream_info& facts();
     void give_up();
     void leave_endpoint(endpoint_state how) noexcept;
     void stop_reconnecting();
@@ -211,28 +158,20 @@ private:
     boost::asio::io_context& io_;
     std::shared_ptr<socket_link> link_; ///< until finish(): the context waits for it
     const std::shared_ptr<const socket_options> options_;
-    shared_text told_endpoint_; ///< in events: that of the proxy, if there is one
     const shared_text endpoint_;
 
     // the pipe
-    std::shared_ptr<link> pipe_link_; ///< to socket_end_; each pipe has its own
     std::shared_ptr<pipe_end> socket_end_;
-    bool announced_ = false;                    ///< the socket has the pipe, or has been told of it
-    std::unique_ptr<subscription_relay> relay_; ///< of a socket that subscribes
-    reader in_;
+    bool announced_ = false; ///< the socket has the pipe, or has been told of it
 
     // the connection
     std::shared_ptr<dialer> dialer_; ///< if it is made, not accepted
     const transport_row& transport_;
-    const bool was_accepted_;
     connection_life life_;
     std::unique_ptr<transport::stream> stream_;
-    std::unique_ptr<const transport::stream_info> facts_; ///< while they are of use
-    std::shared_ptr<opening> opening_;                    ///< while it lasts
-    keepalive keepalive_;
-    int descriptor_ = -1; ///< of the stream
-    pending_wait input_wait_;
-    pending_wait room_wait_;
+    connection_report report_;
+    std::shared_ptr<opening> opening_; ///< while it lasts
+    connection_traffic traffic_;
 
     // the end
     std::unique_ptr<boost::asio::steady_timer> linger_timer_;
