@@ -82,7 +82,7 @@ LIMITS = {
     "numeric constants": (250, 250),
     "files on the way of a first send": (21, 14),
     "functions that are too complex": (6, 0),
-    "lines of core": (14796, 13444),
+    "lines of core": (14868, 13444),
     "include cycles": (0, 0),
 }
 

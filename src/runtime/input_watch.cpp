@@ -20,9 +20,9 @@ namespace {
 namespace intrusive = boost::intrusive;
 
 // Asio's own events carry pointers to what is aligned.
-constexpr std::uint64_t mark = 1;
+enum : std::uint64_t { mark = 1 };
 
-constexpr std::uint32_t ends = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+enum : std::uint32_t { ends = EPOLLRDHUP | EPOLLHUP | EPOLLERR };
 
 } // namespace
 
@@ -195,8 +195,9 @@ int take_watched(epoll_event* events, int count) noexcept
     for (int i = 0; i < count; ++i) {
         const epoll_event event = events[i];
         if ((event.data.u64 & mark) != 0)
-            input_watches::note(*reinterpret_cast<input_watch*>(event.data.u64 & ~mark),
-                                event.events);
+            input_watches::note(
+                *reinterpret_cast<input_watch*>(event.data.u64 & ~std::uint64_t{mark}),
+                event.events);
         else
             events[kept++] = event;
     }

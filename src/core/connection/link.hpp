@@ -130,7 +130,7 @@ private:
     write_policy write_policy_; ///< the socket's thread
     const bool batches_;
     // the socket's thread
-    base::counter flushes_[flush_reasons];
+    base::counter flushes_[static_cast<std::size_t>(flush_reason::about_to_wait) + 1];
     base::counter lease_requests_;
     base::counter leased_reads_;
     // the I/O thread

@@ -37,7 +37,6 @@ enum class flush_reason : std::uint8_t {
     large_message, ///< one is going to be committed, and the I/O thread has earlier ones to write
     about_to_wait, ///< the thread is about to block
 };
-inline constexpr std::size_t flush_reasons = 4;
 
 /// The way out of a pipe to a connection.
 /// Thread safety: the thread of the pipe end that writes.

@@ -30,7 +30,7 @@ bool is_of_certificate(int id) noexcept
 
 // Diagnosis for those who work on the library: see docs/internals.md. Not part of the API: the
 // number and the text may change.
-constexpr int traffic_counts_option = 0x5a4c'0001;
+enum : int { traffic_counts_option = 0x5a4c'0001 };
 
 } // namespace
 
