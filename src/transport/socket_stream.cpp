@@ -121,7 +121,7 @@ public:
     void async_wait(direction which, wait_handler handler) override
     {
         if (which == direction::read)
-            input_.async_wait(fd_, last_read_, std::move(handler));
+            input_.async_wait(fd_, what_is_left(), std::move(handler));
         else
             room().async_wait(fd_, std::move(handler));
     }
@@ -194,6 +194,15 @@ private:
         if (room_)
             room_->cancel();
         input_.cancel();
+    }
+
+    // A read that stopped early has mostly taken all there was, but not in front of urgent data, or
+    // if a signal has ended it: no edge would tell of the rest.
+    runtime::input_watch::last_read what_is_left() const noexcept
+    {
+        using last = runtime::input_watch::last_read;
+        pollfd look{fd_, POLLIN, 0};
+        return last_read_ == last::small && ::poll(&look, 1, 0) > 0 ? last::full : last_read_;
     }
 
     // Neither end can send any more.

@@ -383,6 +383,40 @@ TEST(TcpStream, has_nothing_to_deliver_after_a_reset)
     EXPECT_EQ(0U, stream->undelivered_bytes());
 }
 
+// A peer that sends such data must not make this side deaf: a read stops in front of it.
+TEST(TcpStream, waits_for_nothing_while_there_is_more_behind_urgent_data)
+{
+    boost::asio::io_context io;
+    ASSERT_EQ(0, runtime::make_reactor(io));
+    const auto work = boost::asio::make_work_guard(io);
+    using boost::asio::ip::tcp;
+    tcp::acceptor listener(io, {boost::asio::ip::address_v4::loopback(), 0});
+    tcp::socket peer(io);
+    peer.connect(listener.local_endpoint());
+    const auto stream =
+        make_socket_stream(io, base::owned_descriptor(listener.accept().release()), kind, {});
+    const auto wait = [&] {
+        std::optional<error_code> ended;
+        stream->async_wait(direction::read, [&](const error_code& error) { ended = error; });
+        while (!ended)
+            io.run_one();
+        return *ended;
+    };
+    ASSERT_EQ(3, ::send(peer.native_handle(), "abc", 3, 0));
+    ASSERT_EQ(1, ::send(peer.native_handle(), "!", 1, MSG_OOB));
+    ASSERT_EQ(4, ::send(peer.native_handle(), "defg", 4, 0));
+    char text[100] = {};
+    const iovec space{text, sizeof text};
+    std::string all;
+    while (all.size() < 7) {
+        ASSERT_EQ(error_code(), wait());
+        const auto got = stream->read_some(&space, 1);
+        ASSERT_FALSE(got.failed());
+        all.append(text, got.bytes);
+    }
+    EXPECT_EQ("abcdefg", all);
+}
+
 TEST_F(SocketStream, forgets_its_waits_when_it_closes)
 {
     fill();
