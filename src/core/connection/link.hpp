@@ -18,8 +18,6 @@
 
 namespace zlink::core {
 
-class link;
-
 /// Does in the I/O thread what a link is asked for.
 class link_owner {
 public:
@@ -89,7 +87,6 @@ public:
     plan flush(flush_reason why) noexcept override;
     direct_write write_direct(const iovec (&message)[2],
                               base::certain_memory& for_rest) noexcept override;
-
     traffic_counts counts() const noexcept override;
 
     // inlet

@@ -14,10 +14,8 @@ namespace zlink::core {
 /// Who writes what is queued for a connection.
 enum class writer_is : std::uint8_t {
     nobody,    ///< nothing is queued, or there is no connection; the next commit is announced
-    committer, ///< the thread that has committed is writing it just now
     batcher,   ///< the sending thread, which owns the writing and coalesces what it commits
     io_thread, ///< the I/O thread of the connection
-    blocked,   ///< the I/O thread, as soon as the connection takes more
 };
 
 /// What the sending thread does about what it commits next.
