@@ -175,10 +175,10 @@ bool writer::press_on(stalls how, Attempt attempt) noexcept
         // Only now: who does not wait leaves the connection to the I/O thread, as it was.
         pressing_.store(true, std::memory_order_relaxed);
         counters_.retries.add();
-        const std::uint64_t before = bytes_written_;
+        const std::uint64_t before = counters_.bytes.value();
         if (attempt())
             return step::done;
-        return bytes_written_ != before ? step::progress : step::nothing;
+        return counters_.bytes.value() != before ? step::progress : step::nothing;
     });
     pressing_.store(false, std::memory_order_relaxed);
     return tried;
@@ -194,7 +194,6 @@ transport::io_result writer::write(const iovec* entries, int count) noexcept
     const transport::io_result result = to_->write_some(entries, count);
     if (result.failed())
         broken_ = result.error;
-    bytes_written_ += result.bytes;
     counters_.bytes.add(result.bytes);
     if (result.bytes != 0)
         counts_as_->add();
@@ -239,7 +238,7 @@ engine::sending_progress::state writer::progress()
 {
     std::lock_guard lock(mutex_); // nothing is written between one number and the next
     engine::sending_progress::state now;
-    now.written_bytes = static_cast<std::int64_t>(bytes_written_);
+    now.written_bytes = static_cast<std::int64_t>(counters_.bytes.value());
     now.acknowledged_bytes = now.written_bytes;
     if (to_)
         now.acknowledged_bytes -= static_cast<std::int64_t>(to_->undelivered_bytes());
@@ -319,7 +318,7 @@ std::uint64_t writer::new_messages() noexcept
 std::uint64_t writer::new_load() noexcept
 {
     const std::uint64_t load =
-        from_.credit.sent() + bytes_written_ / tuning::batching::counted_message_bytes;
+        from_.credit.sent() + counters_.bytes.value() / tuning::batching::counted_message_bytes;
     return load - std::exchange(load_before_, load);
 }
 

@@ -171,7 +171,6 @@ private:
     base::counter* counts_as_ = &counters_.by_io_thread; ///< what is being written
     engine::outgoing out_;
     transport::stream* to_ = nullptr;
-    std::uint64_t bytes_written_ = 0;
     std::uint64_t times_made_room_ = 0;
     base::write_retry stall_;
     int error_ = 0;
