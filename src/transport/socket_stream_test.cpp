@@ -364,53 +364,56 @@ TEST_F(SocketStream, knows_what_the_peer_has_not_got)
     EXPECT_EQ(0U, stream_->undelivered_bytes());
 }
 
+/// The same over tcp.
+class TcpStream : public ::testing::Test {
+protected:
+    TcpStream()
+    {
+        EXPECT_EQ(0, runtime::make_reactor(io_));
+        using boost::asio::ip::tcp;
+        tcp::acceptor listener(io_, {boost::asio::ip::address_v4::loopback(), 0});
+        peer_.connect(listener.local_endpoint());
+        stream_ =
+            make_socket_stream(io_, base::owned_descriptor(listener.accept().release()), kind, {});
+    }
+
+    boost::asio::io_context io_;
+    boost::asio::ip::tcp::socket peer_{io_};
+    std::unique_ptr<stream> stream_;
+};
+
 // The kernel goes on counting what it has thrown away.
-TEST(TcpStream, has_nothing_to_deliver_after_a_reset)
+TEST_F(TcpStream, has_nothing_to_deliver_after_a_reset)
 {
-    boost::asio::io_context io;
-    using boost::asio::ip::tcp;
-    tcp::acceptor listener(io, {boost::asio::ip::address_v4::loopback(), 0});
-    tcp::socket peer(io);
-    peer.connect(listener.local_endpoint());
-    const auto stream =
-        make_socket_stream(io, base::owned_descriptor(listener.accept().release()), kind, {});
     std::vector<std::byte> body(100'000);
     const iovec piece{body.data(), body.size()};
-    while (!stream->write_some(&piece, 1).would_block())
+    while (!stream_->write_some(&piece, 1).would_block())
         ;
-    EXPECT_LT(0U, stream->undelivered_bytes());
-    peer.close(); // with unread input
-    EXPECT_EQ(0U, stream->undelivered_bytes());
+    EXPECT_LT(0U, stream_->undelivered_bytes());
+    peer_.close(); // with unread input
+    EXPECT_EQ(0U, stream_->undelivered_bytes());
 }
 
 // A peer that sends such data must not make this side deaf: a read stops in front of it.
-TEST(TcpStream, waits_for_nothing_while_there_is_more_behind_urgent_data)
+TEST_F(TcpStream, waits_for_nothing_while_there_is_more_behind_urgent_data)
 {
-    boost::asio::io_context io;
-    ASSERT_EQ(0, runtime::make_reactor(io));
-    const auto work = boost::asio::make_work_guard(io);
-    using boost::asio::ip::tcp;
-    tcp::acceptor listener(io, {boost::asio::ip::address_v4::loopback(), 0});
-    tcp::socket peer(io);
-    peer.connect(listener.local_endpoint());
-    const auto stream =
-        make_socket_stream(io, base::owned_descriptor(listener.accept().release()), kind, {});
+    const auto work = boost::asio::make_work_guard(io_);
     const auto wait = [&] {
         std::optional<error_code> ended;
-        stream->async_wait(direction::read, [&](const error_code& error) { ended = error; });
+        stream_->async_wait(direction::read, [&](const error_code& error) { ended = error; });
         while (!ended)
-            io.run_one();
+            io_.run_one();
         return *ended;
     };
-    ASSERT_EQ(3, ::send(peer.native_handle(), "abc", 3, 0));
-    ASSERT_EQ(1, ::send(peer.native_handle(), "!", 1, MSG_OOB));
-    ASSERT_EQ(4, ::send(peer.native_handle(), "defg", 4, 0));
+    ASSERT_EQ(3, ::send(peer_.native_handle(), "abc", 3, 0));
+    ASSERT_EQ(1, ::send(peer_.native_handle(), "!", 1, MSG_OOB));
+    ASSERT_EQ(4, ::send(peer_.native_handle(), "defg", 4, 0));
     char text[100] = {};
     const iovec space{text, sizeof text};
     std::string all;
     while (all.size() < 7) {
         ASSERT_EQ(error_code(), wait());
-        const auto got = stream->read_some(&space, 1);
+        const auto got = stream_->read_some(&space, 1);
         ASSERT_FALSE(got.failed());
         all.append(text, got.bytes);
     }
