@@ -31,9 +31,10 @@ def parse():
     return parser.parse_args()
 
 
-def run(options, directory, transport, subscribers):
-    command = [options.program, "--transport", transport, "--subscribers", str(subscribers),
-               "--timeout-s", str(options.timeout_s), *options.worker]
+def run(options, directory, *arguments):
+    """The result of the program with the library of a directory: None if it has failed, an empty
+    one if the library does not have what is measured."""
+    command = [options.program, *arguments, *options.worker]
     environment = dict(os.environ, LD_LIBRARY_PATH=str(pathlib.Path(directory).resolve()))
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
@@ -74,7 +75,9 @@ def main():
             runs = {name: [] for name in names}
             for _ in range(options.runs):
                 for name, directory in libraries:
-                    result = run(options, directory, transport, subscribers)
+                    result = run(options, directory, "--transport", transport,
+                                 "--subscribers", str(subscribers),
+                                 "--timeout-s", str(options.timeout_s))
                     runs[name].append(result)
                     failed |= result is None
                     if result:

@@ -6,12 +6,10 @@ The first library is compared with each of the others; each is a directory with 
 """
 import argparse
 import json
-import os
 import pathlib
-import subprocess
 import sys
 
-from fan_out import numbers, spread
+from fan_out import numbers, run, spread
 
 # Fields of a result, and what they are called.
 FIGURES = [("connects_per_s", "connects/s"),
@@ -32,19 +30,6 @@ def parse():
     parser.add_argument("--json", help="where to keep every single run")
     parser.add_argument("worker", nargs="*", help="options for the program, after --")
     return parser.parse_args()
-
-
-def run(options, directory, pattern, connections, io_threads):
-    command = [options.program, "--pattern", pattern, "--connections", str(connections),
-               "--io-threads", str(io_threads), *options.worker]
-    environment = dict(os.environ, LD_LIBRARY_PATH=str(pathlib.Path(directory).resolve()))
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        print(f"failed ({done.returncode}): {' '.join(command)} {done.stderr.strip()}",
-              file=sys.stderr)
-        return None
-    result = json.loads(done.stdout)
-    return {} if result["status"] == "skipped" else result
 
 
 def ratios(ones, others, field):
@@ -78,7 +63,9 @@ def main():
                 runs = {name: [] for name in names}
                 for _ in range(options.runs):
                     for name, directory in libraries:
-                        result = run(options, directory, pattern, connections, io_threads)
+                        result = run(options, directory, "--pattern", pattern,
+                                     "--connections", str(connections),
+                                     "--io-threads", str(io_threads))
                         runs[name].append(result)
                         failed |= result is None
                         if result:
