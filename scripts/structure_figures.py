@@ -28,15 +28,14 @@ COMPLEXITY_FOLDERS = ["core/connection", "core/pipe"]
 
 # The places that decide whether messages are a stream or a dialogue: a file, and a name in it.
 DETECTORS = [
-    ("core/pace/burst.hpp", "quick_commits_until_batching"),
-    ("core/pace/write_policy.hpp", "pause_of_stream"),
+    ("core/pace/cadence.hpp", "class sending_cadence"),
+    ("core/pace/cadence.hpp", "class receiving_cadence"),
     ("core/connection/writer.cpp", "min_messages_per_round"),
     ("core/socket/socket_waiting.cpp", "max_messages_in_dialogue"),
+    ("core/pace/fan_out_writes.hpp", "pause_of_stream"),
     ("core/pace/bulk_sleep.hpp", "messages_in_window"),
-    ("core/socket/direct_reading.cpp", "quick_waits_until_asking"),
     ("base/pace/reader_back_off.hpp", "reads_in_window"),
     ("core/pipe/pipe.cpp", "max_parts_scanned"),
-    ("core/pace/cadence.hpp", "cadence"),
 ]
 
 # Fields in which it is stored who writes to a connection, besides the one that is to remain.
@@ -58,11 +57,13 @@ FIRST_SEND = [
     ("engine/codec/zmtp3.hpp", "encode_header"),
     ("core/pipe/pipe.cpp", "tell_readable"),
     ("core/connection/link.cpp", "committed"),
-    ("core/pace/burst.cpp", "of_this_thread"),
+    ("core/pace/flush_list.cpp", "of_this_thread"),
     ("base/memory/thread_own.hpp", "find_or_make"),
-    ("core/pace/write_policy.hpp", "choose"),
-    ("core/pace/burst.hpp", "follows_quickly"),
-    ("core/connection/writer.cpp", "drain_directly"),
+    ("core/pace/fan_out_writes.hpp", "of_message"),
+    ("core/pace/flush_list.hpp", "next_cadence"),
+    ("core/pace/cadence.hpp", "next"),
+    ("core/pace/write_plan.hpp", "next_writer"),
+    ("core/connection/writer.cpp", "write_queued"),
     ("engine/traffic/outgoing.cpp", "next"),
     ("engine/traffic/queue_source.cpp", "next"),
     ("base/queue/byte_queue.cpp", "gather"),
@@ -77,12 +78,12 @@ LIMITS = {
     "classes with too many public functions": (5, 0),
     "virtual functions of the pipe's peer": (3, 5),
     "flags of a pipe end": (23, 8),
-    "detectors of stream or dialogue": (8, 2),
-    "fields of who writes that are to go": (1, 0),
-    "numeric constants": (250, 250),
-    "files on the way of a first send": (21, 14),
-    "functions that are too complex": (6, 0),
-    "lines of core": (14868, 13444),
+    "detectors of stream or dialogue": (6, 2),
+    "fields of who writes that are to go": (0, 0),
+    "numeric constants": (252, 250),
+    "files on the way of a first send": (23, 14),
+    "functions that are too complex": (4, 0),
+    "lines of core": (14897, 13444),
     "include cycles": (0, 0),
 }
 

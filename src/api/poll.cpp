@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wait/poll.hpp"
 #include "api/objects.hpp"
-#include "core/pace/burst.hpp"
+#include "core/pace/flush_list.hpp"
 
 #include <csignal>
 #include <exception>
@@ -43,7 +43,7 @@ std::optional<int> look_first(zmq_pollitem_t* items, int nitems, bool only_once)
     if (!ready && !only_once)
         return {};
     if (!ready) {
-        zlink::core::burst::end_of_this_thread(); // what it asks for may answer that
+        zlink::core::flush_list::flush_this_thread(); // what it asks for may answer that
         pthread_testcancel();
     }
     return ready;

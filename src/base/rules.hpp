@@ -15,9 +15,8 @@ enum class rule : unsigned char {
     batching,          ///< a thread batches messages in quick succession: decision 0022
     early_batching,    ///< one that is known for long bursts begins sooner: 0022
     expect_more,       ///< further input lets it begin with the first message: 0022
-    guard_joins_in,    ///< the guard also writes for a thread with one connection: 0022
     unbatched_trials,  ///< messages that batches have delayed in vain are written at once: 0022
-    ownership_ends,    ///< a thread that sends little loses the writer ownership: 0022
+    ownership_ends,    ///< a thread that sends little batches no more: 0022
     packet_batches,    ///< a batch is written before it would need one more packet: 0002
     packet_filling,    ///< the tail of a large message waits for the next one: 0020
     direct_fan_out,    ///< after a pause, some of many connections are written to directly: 0012
@@ -34,11 +33,11 @@ enum class rule : unsigned char {
 };
 
 /// The names of the rules in the order above.
-inline constexpr std::array<std::string_view, 19> rule_names{
-    "batching",       "early_batching",    "expect_more",    "guard_joins_in", "unbatched_trials",
-    "ownership_ends", "packet_batches",    "packet_filling", "direct_fan_out", "write_through",
-    "own_block",      "write_retry",       "held_wakeups",   "spin",           "bulk_sleep",
-    "back_off",       "receive_placement", "small_reads",    "pool_wait"};
+inline constexpr std::array<std::string_view, 18> rule_names{
+    "batching",          "early_batching", "expect_more",    "unbatched_trials", "ownership_ends",
+    "packet_batches",    "packet_filling", "direct_fan_out", "write_through",    "own_block",
+    "write_retry",       "held_wakeups",   "spin",           "bulk_sleep",       "back_off",
+    "receive_placement", "small_reads",    "pool_wait"};
 
 /// A bit for each rule that a list names. Other names in it have no effect.
 constexpr std::uint32_t rules_in(std::string_view list) noexcept

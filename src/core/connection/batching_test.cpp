@@ -27,27 +27,25 @@ public:
     direct_write write_direct(const iovec (&message)[2],
                               base::certain_memory& for_rest) noexcept override
     {
-        const auto passed = out_.write_through(message, for_rest, stalls::leave, in_stream);
-        return {passed.bytes, passed.begins_ownership, passed.wake_producer};
+        const auto written = out_.write_through(message, for_rest, stalls::leave, in_stream);
+        return {written.bytes, written.next};
     }
-    plan committed() noexcept override { return plan_for(out_.begin_ownership()); }
+    plan committed() noexcept override
+    {
+        return {.who = out_.begin_batches() ? writer_is::batcher : writer_is::nobody};
+    }
     plan flush(flush_reason why) noexcept override
     {
         if (why == flush_reason::full)
-            return plan_for(out_.drain_directly().state == writer::status::written);
+            return out_.write_queued();
         if (why == flush_reason::about_to_wait)
-            out_.drain_and_end_ownership();
+            return out_.end_batches();
         return {};
     }
 
     bool in_stream = true;
 
 private:
-    static plan plan_for(bool batches)
-    {
-        return {.who = batches ? writer_is::batcher : writer_is::nobody};
-    }
-
     writer& out_;
 };
 
@@ -63,7 +61,7 @@ protected:
         writer_.attach(stream_, {}, {}, {}, stream_.facts.packet_bytes);
         writer_.drain();
     }
-    void begin_ownership()
+    void begin_batches()
     {
         send(100);
         EXPECT_EQ(sizes(), stream_.writes);
@@ -79,12 +77,12 @@ protected:
     test::memory_stream stream_;
     batching_outlet outlet_{writer_};
     pipe_end sender_{channels_, true, nullptr};
-    const std::size_t begun_bytes_ = 102; ///< what begin_ownership() has sent
+    const std::size_t begun_bytes_ = 102; ///< what begin_batches() has sent
 };
 
 TEST_F(Batching, takes_as_many_messages_as_fit_in_a_packet)
 {
-    begin_ownership();
+    begin_batches();
     for (int i = 0; i < 3; ++i)
         send(20'000);
     EXPECT_EQ(sizes(), stream_.writes);
@@ -98,7 +96,7 @@ TEST_F(Batching, takes_as_many_messages_as_fit_in_a_packet)
 
 TEST_F(Batching, ends_a_batch_that_is_as_good_as_full)
 {
-    begin_ownership();
+    begin_batches();
     for (int i = 0; i < 6; ++i)
         send(10'000);
     EXPECT_EQ(sizes(), stream_.writes);
@@ -109,7 +107,7 @@ TEST_F(Batching, ends_a_batch_that_is_as_good_as_full)
 
 TEST_F(Batching, does_not_cut_a_message_of_several_parts)
 {
-    begin_ownership();
+    begin_batches();
     send(30'000);
     send(30'000, true);
     send(10'000);
@@ -120,7 +118,7 @@ TEST_F(Batching, does_not_cut_a_message_of_several_parts)
 
 TEST_F(Batching, goes_with_a_large_message_in_one_write)
 {
-    begin_ownership();
+    begin_batches();
     send(tuning::batching::min_unbatched_bytes - 1);
     EXPECT_EQ(sizes(), stream_.writes);
     send(tuning::batching::min_unbatched_bytes);
@@ -131,56 +129,55 @@ TEST_F(Batching, goes_with_a_large_message_in_one_write)
 // What the thread waits for, at another socket perhaps, may be the answer to that.
 TEST_F(Batching, is_written_when_its_thread_is_going_to_wait_elsewhere)
 {
-    using status = writer::status;
-    const auto write_committed = [this] {
-        status found{};
-        writer_.write_committed([&](const auto& outcome) { found = outcome.state; });
+    const auto write_batch = [this] {
+        auto found = writer_is::nobody;
+        writer_.write_batch([&](plan rest, std::uint64_t) { found = rest.who; });
         return found;
     };
-    begin_ownership();
+    begin_batches();
     send(100);
-    EXPECT_EQ(status::written, write_committed());
+    EXPECT_EQ(writer_is::batcher, write_batch());
     EXPECT_EQ(sizes{2 * begun_bytes_}, stream_.writes);
     send(100);
     send(100);
-    EXPECT_EQ(status::written, write_committed()) << "the ownership goes on";
+    EXPECT_EQ(writer_is::batcher, write_batch()) << "the batches go on";
     EXPECT_EQ((sizes{2 * begun_bytes_, 2 * begun_bytes_}), stream_.writes);
-    EXPECT_EQ(status::idle, write_committed());
-    EXPECT_EQ(status::idle, write_committed());
-    send(100); // is told that the ownership is over, and begins another
+    EXPECT_EQ(writer_is::nobody, write_batch());
+    EXPECT_EQ(writer_is::nobody, write_batch());
+    send(100); // is told that the batches have ended, and begins others
     send(100);
-    EXPECT_EQ(status::written, write_committed());
+    EXPECT_EQ(writer_is::batcher, write_batch());
     EXPECT_EQ((sizes{2 * begun_bytes_, 2 * begun_bytes_, 2 * begun_bytes_}), stream_.writes);
 }
 
 // Who has waited with it in vain is told, and the next message tells whoever is to write it.
-TEST_F(Batching, of_one_message_ends_the_ownership)
+TEST_F(Batching, of_one_message_is_the_last)
 {
     std::vector<std::uint64_t> told;
-    const auto write_committed = [&] {
-        writer_.write_committed([&](const auto& outcome) { told.push_back(outcome.messages); });
+    const auto write_batch = [&] {
+        writer_.write_batch([&](plan, std::uint64_t messages) { told.push_back(messages); });
     };
-    begin_ownership();
-    write_committed();
+    begin_batches();
+    write_batch();
     EXPECT_EQ(sizes{begun_bytes_}, stream_.writes);
-    EXPECT_FALSE(writer_.end_ownership()) << "it is over";
+    EXPECT_FALSE(writer_.stop_batches()) << "it is over";
     send(100); // begins another
     send(100);
     send(100);
-    write_committed();
+    write_batch();
     EXPECT_EQ((sizes{begun_bytes_, 3 * begun_bytes_}), stream_.writes);
     send(100); // joins what goes on
-    write_committed();
+    write_batch();
     EXPECT_EQ((sizes{begun_bytes_, 3 * begun_bytes_, begun_bytes_}), stream_.writes);
-    EXPECT_FALSE(writer_.end_ownership());
+    EXPECT_FALSE(writer_.stop_batches());
     EXPECT_EQ((std::vector<std::uint64_t>{1, 3, 1}), told);
 }
 
 // The recall is of no use to a sender that has gone to sleep meanwhile: it begins anew.
 TEST_F(Batching, of_one_message_is_followed_by_one_that_is_told_of)
 {
-    begin_ownership();
-    writer_.write_committed([](const auto&) {});
+    begin_batches();
+    writer_.write_batch([](plan, std::uint64_t) {});
     sender_.flush_before_sleep();
     send(100); // begins another
     sender_.flush_before_sleep();
@@ -229,9 +226,9 @@ TEST_F(PacketBatching, leaves_nothing_where_messages_do_not_follow_each_other)
 TEST_F(PacketBatching, leaves_what_is_left_to_the_io_thread_if_nothing_follows)
 {
     send(body_bytes);
-    EXPECT_EQ(writer::status::written, writer_.write_for_owner().state);
+    EXPECT_EQ(writer_is::batcher, writer_.write_for_batcher().who);
     expect_writes({2 * packet_bytes, 100});
-    EXPECT_EQ(writer::status::idle, writer_.write_for_owner().state) << "the ownership is over";
+    EXPECT_EQ(writer_is::nobody, writer_.write_for_batcher().who) << "the batches have ended";
     send(body_bytes);
     expect_writes({2 * packet_bytes, 100, 2 * packet_bytes});
 }

@@ -168,27 +168,18 @@ void connection_traffic::drain()
         handle(link_->out().drain());
 }
 
-void connection_traffic::handle(writer::outcome outcome)
+// What the writer has left.
+void connection_traffic::handle(plan rest)
 {
-    using status = writer::status;
-    if (outcome.wake_producer)
+    if (rest.credit_freed)
         tell_of_room();
-    switch (outcome.state) {
-    case status::blocked:
+    if (rest.who == writer_is::blocked) {
         wait(transport::direction::write);
-        break;
-    case status::pending:
-        link_->ask(link::request::drain);
-        break;
-    case status::failed:
+    } else if (rest.who == writer_is::io_thread && link_->out().error() == 0) {
+        link_->ask(link::request::drain); // others shall have their turn
+    } else if (rest.who == writer_is::io_thread) {
         end_writing();
         owner_.output_failed();
-        break;
-    case status::idle:
-    case status::written:
-    case status::detached:
-    case status::being_retried:
-        break;
     }
     owner_.output_written();
 }
@@ -277,9 +268,9 @@ void connection_traffic::serve(link::request what)
     const auto self = owner_.hold();
     attempt([&] {
         switch (what) {
-        case link::request::write_for_owner:
+        case link::request::write_for_batcher:
             if (has_traffic())
-                handle(link_->out().write_for_owner());
+                handle(link_->out().write_for_batcher());
             return;
         case link::request::grant_lease:
             return grant_lease();

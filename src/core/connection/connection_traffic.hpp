@@ -163,7 +163,7 @@ private:
     void begin_reading(const opening::ending& opened);
     void tell_of_room() noexcept { owner_.tell_socket(pipe_end::writable); }
     void end_writing() noexcept;
-    void handle(writer::outcome outcome);
+    void handle(plan rest);
     void follow(reader::status read);
     void lost_by(reader::status read);
     void grant_lease();

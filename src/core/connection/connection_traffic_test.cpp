@@ -114,7 +114,7 @@ protected:
     connection_life life_{true};
     std::shared_ptr<int> owner_ = std::make_shared<int>();
     std::shared_ptr<link> link_ =
-        std::make_shared<link>(thread_, std::make_shared<fan_out_budget>(), false);
+        std::make_shared<link>(thread_, std::make_shared<fan_out_writes>(), false);
     std::shared_ptr<pipe_end> pipe_ = std::make_shared<pipe_end>(link_->channels(), true, nullptr);
     std::unique_ptr<transport::stream> made_;
     test::memory_stream* stream_ = nullptr;

@@ -10,40 +10,63 @@ namespace zlink::core {
 // A thread that has no other connection waits a moment for one that takes no more.
 writer::stalls link::stalls() const noexcept
 {
-    return write_policy_.is_only_connection() ? writer::stalls::wait : writer::stalls::leave;
+    return shared_->connections < 2 ? writer::stalls::wait : writer::stalls::leave;
+}
+
+// Only commits that were announced are asked about: these found the connection idle.
+cadence link::cadence_of_message(flush_list& thread) noexcept
+{
+    const auto of_thread = [&] { return thread.next_cadence(flush_list::clock::now()); };
+    const cadence how = shared_->of_message(of_thread);
+    const bool is_lone =
+        how == cadence::stream && !shared_->is_to_few() && !thread.is_wide() && lone_.take();
+    return is_lone ? cadence::sparse : how;
 }
 
 plan link::committed() noexcept
 {
-    burst* const thread = burst::of_this_thread();
-    const auto now = burst::clock::now();
-    const auto way = thread ? write_policy_.choose(*thread, now) : write_policy::way::at_once;
-    switch (way) {
-    case write_policy::way::at_once:
-        break;
-    case write_policy::way::hand_over:
-        thread->handed_over(now);
-        ask(request::drain);
-        return {.who = writer_is::io_thread};
-    case write_policy::way::in_batches:
-        if (batches_ && out_.begin_ownership())
-            return join_burst(*thread);
-        thread->wrote(now);
-        ask(request::drain);
-        return {};
+    flush_list* const thread = flush_list::of_this_thread();
+    link_facts facts{.may_batch = batches_, .is_one_of_many = shared_->is_to_many()};
+    auto how = cadence::sparse;
+    if (facts.is_one_of_many) {
+        facts.has_turn = shared_->takes_turn();
+    } else if (thread) {
+        how = cadence_of_message(*thread);
+        facts.is_wide = thread->is_wide();
     }
-    const plan result = plan_after(out_.drain_directly(stalls()));
-    if (thread)
-        thread->wrote(burst::clock::now());
-    return result;
+    writer_is who = next_writer(writer_is::nobody, how, facts);
+    if (who == writer_is::batcher && !out_.begin_batches())
+        who = writer_is::io_thread;
+    plan next{.who = who};
+    switch (who) {
+    case writer_is::batcher:
+        return join(*thread);
+    case writer_is::io_thread:
+        if (thread && (facts.is_wide || facts.is_one_of_many))
+            thread->handed_over(flush_list::clock::now());
+        else if (thread)
+            thread->wrote(flush_list::clock::now());
+        ask(request::drain);
+        return next;
+    default:
+        next = follow(out_.write_queued(stalls()));
+        if (thread)
+            thread->wrote(flush_list::clock::now());
+        return next;
+    }
 }
 
-plan link::join_burst(burst& thread) noexcept
+plan link::join(flush_list& thread) noexcept
 {
-    thread.add(shared_from_this(), thread_.context(), burst::clock::now());
-    return {.who = writer_is::batcher,
-            .flush_at_bytes = thread.has_several() ? tuning::batching::clock_check_bytes
-                                                   : tuning::batching::flush_bytes};
+    thread.add(shared_from_this(), thread_.context(), flush_list::clock::now());
+    return {.who = writer_is::batcher, .flush_at_bytes = batch_bytes(thread)};
+}
+
+// With several batches the clock has to be read in between.
+std::size_t link::batch_bytes(const flush_list& thread) noexcept
+{
+    return thread.has_several() ? tuning::batching::clock_check_bytes
+                                : tuning::batching::flush_bytes;
 }
 
 plan link::flush(flush_reason why) noexcept
@@ -53,78 +76,63 @@ plan link::flush(flush_reason why) noexcept
     case flush_reason::full:
         return write_full_batch();
     case flush_reason::maybe_due:
-        if (burst* const thread = burst::of_this_thread())
-            thread->look(burst::clock::now());
+        if (flush_list* const thread = flush_list::of_this_thread())
+            thread->flush_if_due(flush_list::clock::now());
         return {.who = writer_is::batcher, .flush_at_bytes = tuning::batching::clock_check_bytes};
     case flush_reason::large_message:
         return write_backlog();
     case flush_reason::about_to_wait:
-        return plan_after(out_.drain_and_end_ownership(stalls()));
+        return follow(out_.end_batches(stalls()));
     }
     return {};
 }
 
 plan link::write_full_batch() noexcept
 {
-    const auto now = burst::clock::now();
-    plan result = plan_after(out_.drain_directly(stalls()));
-    burst* const thread = burst::of_this_thread();
-    if (!thread)
-        return result;
-    thread->wrote_batch(now);
-    if (thread->has_several())
-        result.flush_at_bytes = tuning::batching::clock_check_bytes;
+    const auto now = flush_list::clock::now();
+    plan result = follow(out_.write_queued(stalls()));
+    if (flush_list* const thread = flush_list::of_this_thread()) {
+        thread->wrote_batch(now);
+        result.flush_at_bytes = batch_bytes(*thread);
+    }
     return result;
 }
 
 plan link::write_backlog() noexcept
 {
-    const auto outcome = out_.relieve(stalls());
-    if (outcome.state != writer::status::idle)
-        ask(request::drain);
-    return {.credit_freed = outcome.wake_producer};
+    const auto written = out_.write_backlog(stalls());
+    return written ? follow(*written) : plan{};
 }
 
-plan link::plan_after(writer::outcome outcome) noexcept
+// The I/O thread goes on with what this thread leaves.
+plan link::follow(plan written) noexcept
 {
-    using status = writer::status;
-    plan result{.credit_freed = outcome.wake_producer};
-    switch (outcome.state) {
-    case status::written:
-        result.who = writer_is::batcher;
-        break;
-    case status::idle:
-    case status::detached:
-        break;
-    case status::pending:
-        if (write_policy_.is_one_of_many())
-            result.who = writer_is::io_thread;
-        [[fallthrough]];
-    case status::blocked:
-    case status::failed:
+    if (written.who == writer_is::io_thread || written.who == writer_is::blocked)
         ask(request::drain);
-        break;
-    case status::being_retried: // only to the I/O thread
-        break;
-    }
-    return result;
+    return written;
 }
 
 outlet::direct_write link::write_direct(const iovec (&message)[2],
                                         base::certain_memory& for_rest) noexcept
 {
-    burst* const thread = burst::of_this_thread();
-    const bool in_stream = thread && write_policy_.wants_batches(*thread, burst::clock::now());
-    if (in_stream && message[1].iov_len < tuning::batching::min_unbatched_bytes)
+    flush_list* const thread = flush_list::of_this_thread();
+    // Connections of a socket that sends to many at once are no stream to any of them.
+    const bool is_alone = shared_->connections < 2 || !shared_->sends_to_many;
+    const cadence how = thread && is_alone
+                            ? thread->next_cadence(flush_list::clock::now(), message[1].iov_len)
+                            : cadence::sparse;
+    if (next_writer(writer_is::nobody, how, {}) != writer_is::committer)
         return {};
-    const auto passed = out_.write_through(message, for_rest, stalls(), in_stream);
-    if (thread)
-        thread->wrote_batch(burst::clock::now());
-    if (passed.begins_ownership)
-        join_burst(*thread);
-    if (passed.unfinished)
-        ask(request::drain);
-    return {passed.bytes, passed.begins_ownership, passed.wake_producer};
+    const auto written = out_.write_through(message, for_rest, stalls(), how == cadence::bulk);
+    plan next = follow(written.next);
+    if (thread) {
+        thread->wrote_batch(flush_list::clock::now());
+        if (written.begins_batches)
+            next = join(*thread);
+        next.flush_at_bytes = batch_bytes(*thread);
+        next.credit_freed = written.next.credit_freed;
+    }
+    return {written.bytes, next};
 }
 
 traffic_counts link::counts() const noexcept
@@ -150,34 +158,33 @@ traffic_counts link::counts() const noexcept
     return all;
 }
 
-// --- batches: any thread, see burst ------------------------------------------------------------
+// --- batches: any thread, see flush_list
+// ------------------------------------------------------------
 
 // What is left of a batch, and room for the thread that owns the socket now, are for the I/O
 // thread.
-void link::leave_rest(writer::outcome outcome) noexcept
+void link::leave_rest(plan rest) noexcept
 {
-    using status = writer::status;
-    if (outcome.wake_producer)
+    if (rest.credit_freed)
         ask(request::tell_of_room);
-    if (outcome.state != status::written && outcome.state != status::idle)
-        ask(request::drain);
+    follow(rest);
 }
 
-bool link::write_committed() noexcept
+bool link::write_batch() noexcept
 {
     bool goes_on = false;
-    out_.write_committed([&](writer::outcome outcome) {
-        goes_on = outcome.state == writer::status::written;
-        if (outcome.messages != 0)
-            write_policy_.batch_was_written(outcome.messages);
-        leave_rest(outcome);
+    out_.write_batch([&](plan rest, std::uint64_t messages) {
+        goes_on = rest.who == writer_is::batcher;
+        if (messages != 0)
+            lone_.batch_was_due(messages);
+        leave_rest(rest);
     });
     return goes_on;
 }
 
 void link::write_last() noexcept
 {
-    out_.write_last([this](writer::outcome outcome) { leave_rest(outcome); });
+    out_.write_last([this](plan rest) { leave_rest(rest); });
 }
 
 // Both perhaps when the context of this connection is about to go.
@@ -186,9 +193,9 @@ void link::leave_to_io_thread() noexcept
     out_.while_attached([this] { ask(request::drain); });
 }
 
-bool link::request_write_for_owner() noexcept
+bool link::request_write() noexcept
 {
-    return out_.unless_at_work([this] { ask(request::write_for_owner); });
+    return out_.unless_at_work([this] { ask(request::write_for_batcher); });
 }
 
 // --- inlet: the reading thread, see reading_lease ----------------------------------------------

@@ -3,8 +3,9 @@
 
 #include "core/connection/reading_lease.hpp"
 #include "core/connection/writer.hpp"
-#include "core/pace/burst.hpp"
-#include "core/pace/write_policy.hpp"
+#include "core/pace/fan_out_writes.hpp"
+#include "core/pace/flush_list.hpp"
+#include "core/pace/lone_messages.hpp"
 #include "core/pipe/channel_pair.hpp"
 #include "core/pipe/inlet.hpp"
 #include "core/pipe/outlet.hpp"
@@ -23,9 +24,9 @@ class link_owner {
 public:
     /// What is asked of the I/O thread, by it or another; done in this order.
     enum class request : unsigned {
-        write_for_owner, ///< write what the sending thread owns, see writer::write_for_owner()
-        grant_lease,     ///< lease the reading to the socket's thread
-        watch_reading,   ///< check now and then that reading which was offered is used
+        write_for_batcher, ///< see writer::write_for_batcher()
+        grant_lease,       ///< lease the reading to the socket's thread
+        watch_reading,     ///< check now and then that reading which was offered is used
         read,
         tell_of_room, ///< the socket waits for room to write, and there is some
         drain,        ///< write what is queued
@@ -39,7 +40,7 @@ protected:
 
 /// What joins a socket's end of a pipe to the connection that carries it: the two channels, the way
 /// out of one and the way into the other. Whoever uses it owns it: the pipe end (through its
-/// channels), the session, and the burst of a thread that batches for it. So a thread that has
+/// channels), the session, and the flush list of a thread that batches for it. So a thread that has
 /// begun a call may be overtaken by any number of connections that come and go.
 ///
 /// Thread safety: as said with each function. `outlet` and `inlet` are for the socket's thread,
@@ -54,11 +55,8 @@ public:
 
     /// `shared`, not null, is what the connections of the socket have in common; `batches`: may
     /// messages wait for others?
-    link(runtime::io_thread& thread, std::shared_ptr<fan_out_budget> shared, bool batches) noexcept
-        : thread_(thread),
-          lease_(thread.context()),
-          write_policy_(std::move(shared)),
-          batches_(batches)
+    link(runtime::io_thread& thread, std::shared_ptr<fan_out_writes> shared, bool batches) noexcept
+        : thread_(thread), lease_(thread.context()), shared_(std::move(shared)), batches_(batches)
     {}
 
     /// For the pipe end, which writes a_to_b; they keep the link alive.
@@ -97,12 +95,15 @@ public:
     void give_back() noexcept override;
 
     // batched_connection
-    bool write_committed() noexcept override;
-    bool end_ownership() noexcept override { return out_.end_ownership(); }
+    bool write_batch() noexcept override;
+    bool stop_batches() noexcept override { return out_.stop_batches(); }
     void write_last() noexcept override;
     void leave_to_io_thread() noexcept override;
-    bool request_write_for_owner() noexcept override;
-    std::uint64_t committed_messages() const noexcept override { return out_.committed_messages(); }
+    bool request_write() noexcept override;
+    std::uint64_t committed_messages() const noexcept override
+    {
+        return channels_.a_to_b.credit.sent();
+    }
 
     // runtime::resident
     void do_request(unsigned number) override
@@ -114,17 +115,20 @@ public:
 
 private:
     writer::stalls stalls() const noexcept;
-    plan join_burst(burst& thread) noexcept;
-    plan plan_after(writer::outcome outcome) noexcept;
+    cadence cadence_of_message(flush_list& thread) noexcept;
+    plan join(flush_list& thread) noexcept;
+    static std::size_t batch_bytes(const flush_list& thread) noexcept;
+    plan follow(plan written) noexcept;
     plan write_full_batch() noexcept;
     plan write_backlog() noexcept;
-    void leave_rest(writer::outcome outcome) noexcept;
+    void leave_rest(plan rest) noexcept;
 
     // In an order that leaves little room between them, as the channels begin with a cache line.
     runtime::io_thread& thread_;
     link_owner* owner_ = nullptr; ///< the I/O thread only
     reading_lease lease_;
-    write_policy write_policy_; ///< the socket's thread
+    const std::shared_ptr<fan_out_writes> shared_; ///< the socket's thread
+    lone_messages lone_;
     const bool batches_;
     // the socket's thread
     base::counter flushes_[static_cast<std::size_t>(flush_reason::about_to_wait) + 1];

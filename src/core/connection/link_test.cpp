@@ -60,16 +60,16 @@ protected:
         }
         return std::exchange(owner_.served, {});
     }
-    /// The next message follows others closely, or not.
-    void decide(fan_out_budget::succession how)
+    /// The next message is sent in this cadence.
+    void send_in(cadence how)
     {
-        shared_->message = fan_out_budget::extent::few;
-        shared_->decided = how;
+        shared_->begin_message(1, flush_list::clock::now);
+        shared_->of_message([&] { return how; });
     }
 
     runtime::io_thread thread_;
     test::memory_stream stream_;
-    std::shared_ptr<fan_out_budget> shared_ = std::make_shared<fan_out_budget>();
+    std::shared_ptr<fan_out_writes> shared_ = std::make_shared<fan_out_writes>();
     std::shared_ptr<link> link_ = std::make_shared<link>(thread_, shared_, true);
     recording_owner owner_{*link_};
     std::shared_ptr<pipe_end> sender_;
@@ -78,7 +78,7 @@ protected:
 
 TEST_F(Link, lets_the_sending_thread_write_to_an_idle_connection)
 {
-    decide(fan_out_budget::succession::apart);
+    send_in(cadence::sparse);
     send(10);
     EXPECT_EQ(sent_bytes_, stream_.written.size());
     EXPECT_EQ(requests{}, asked());
@@ -91,7 +91,7 @@ TEST_F(Link, lets_the_sending_thread_write_to_an_idle_connection)
 
 TEST_F(Link, lets_the_io_thread_write_what_a_connection_does_not_take)
 {
-    decide(fan_out_budget::succession::apart);
+    send_in(cadence::sparse);
     shared_->connections = 2; // nobody waits for one of several
     stream_.room = 5;
     send(10);
@@ -109,7 +109,7 @@ TEST_F(Link, coalesces_what_follows_quickly_until_the_thread_waits)
 {
     if (!base::has_heavy_fence())
         GTEST_SKIP() << "without membarrier() the I/O thread makes the batches";
-    decide(fan_out_budget::succession::quick);
+    send_in(cadence::stream);
     send(10);
     send(10);
     EXPECT_EQ(0U, stream_.writes.size());
@@ -130,9 +130,9 @@ TEST_F(Link, batches_nothing_where_only_the_newest_message_counts)
     link_->set_owner(&owner);
     link_->out().attach(stream_, {});
     link_->out().drain();
-    decide(fan_out_budget::succession::quick);
+    send_in(cadence::stream);
     link_->channels()->a_to_b.queue.wake();
-    EXPECT_EQ(writer_is::nobody, link_->committed().who);
+    EXPECT_EQ(writer_is::io_thread, link_->committed().who);
     while (thread_.step()) {
     }
     EXPECT_EQ(requests{request::drain}, owner.served);
@@ -141,9 +141,10 @@ TEST_F(Link, batches_nothing_where_only_the_newest_message_counts)
 
 TEST_F(Link, hands_over_to_the_io_thread_what_goes_to_many)
 {
-    shared_->fans_out = true;
-    shared_->begin_message_to_many(100, {});
-    shared_->remaining_direct_writes = 0;
+    shared_->sends_to_many = true;
+    shared_->begin_message(100, flush_list::clock::now);
+    while (shared_->takes_turn()) {
+    }
     EXPECT_EQ(writer_is::io_thread, link_->committed().who);
     EXPECT_EQ(requests{request::drain}, asked());
 }

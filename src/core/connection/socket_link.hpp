@@ -31,13 +31,13 @@ public:
                           const std::function<void()>& then) = 0;
 };
 
-struct fan_out_budget;
+struct fan_out_writes;
 
 /// What I/O objects know of the socket they work for. Outlives the socket.
 struct socket_link {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
-    std::shared_ptr<fan_out_budget> fan_out;            ///< not null
+    std::shared_ptr<fan_out_writes> fan_out;            ///< not null
     event_sink events;                         ///< where to tell what happens to connections
     std::span<const mechanism_row> mechanisms; ///< that there are; not empty
     inproc_registry* inproc = nullptr;         ///< of the context; handlers of ZAP are bound there

@@ -16,8 +16,6 @@
 namespace zlink::core {
 namespace {
 
-using status = writer::status;
-
 constexpr unsigned for_ever = 1U << 30;
 
 /// The sending side of a link: writes in the thread that sends.
@@ -27,22 +25,19 @@ public:
     direct_write write_direct(const iovec (&message)[2],
                               base::certain_memory& for_rest) noexcept override
     {
-        return {out_.write_through(message, for_rest, how).bytes};
+        const auto written = out_.write_through(message, for_rest, how);
+        return {written.bytes, written.next};
     }
-    plan committed() noexcept override
-    {
-        last = out_.drain_directly(how).state;
-        return {};
-    }
+    plan committed() noexcept override { return last = out_.write_queued(how); }
     plan flush(flush_reason why) noexcept override
     {
         if (why == flush_reason::large_message)
-            relieved = out_.relieve(how).state;
-        return {};
+            backlog = out_.write_backlog(how);
+        return backlog.value_or(plan{});
     }
 
-    status last = status::idle;
-    std::optional<status> relieved;
+    plan last;
+    std::optional<plan> backlog; ///< if it was written
     writer::stalls how = writer::stalls::wait;
 
 private:
@@ -95,7 +90,7 @@ TEST_F(StalledConnection, is_waited_for_if_it_soon_takes_more)
     stream_.pauses = 2;
     stream_.portion = 30;
     send(100);
-    EXPECT_EQ(status::idle, outlet_.last);
+    EXPECT_EQ(writer_is::nobody, outlet_.last.who);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 
@@ -112,10 +107,10 @@ TEST_F(StalledConnection, is_left_to_the_io_thread_if_it_takes_nothing)
 {
     stream_.pauses = for_ever;
     send(100);
-    EXPECT_EQ(status::blocked, outlet_.last);
+    EXPECT_EQ(writer_is::blocked, outlet_.last.who);
     EXPECT_LT(1U, stream_.attempts);
     stream_.pauses = 0;
-    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(writer_is::nobody, writer_.drain().who);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 
@@ -124,9 +119,9 @@ TEST_F(StalledConnection, is_left_at_once_where_others_would_wait)
     stream_.pauses = 1;
     outlet_.how = writer::stalls::leave;
     send(100);
-    EXPECT_EQ(status::blocked, outlet_.last);
+    EXPECT_EQ(writer_is::blocked, outlet_.last.who);
     EXPECT_EQ(1U, stream_.attempts);
-    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(writer_is::nobody, writer_.drain().who);
     stream_.portion = 20'000;
     send(30'000);
     EXPECT_GT(sent_, stream_.written.size());
@@ -141,7 +136,7 @@ TEST_F(StalledConnection, that_takes_nothing_is_waited_for_less_and_less)
         send(100);
         waits += stream_.attempts > 1 ? 1 : 0;
         stream_.pauses = 0;
-        ASSERT_EQ(status::idle, writer_.drain().state);
+        ASSERT_EQ(writer_is::nobody, writer_.drain().who);
     }
     EXPECT_LE(1U, waits);
     EXPECT_GE(8U, waits);
@@ -153,12 +148,12 @@ TEST_F(StalledConnection, is_relieved_of_its_backlog_before_a_large_message)
 {
     stream_.pauses = for_ever;
     send(100);
-    ASSERT_EQ(status::blocked, outlet_.last);
+    ASSERT_EQ(writer_is::blocked, outlet_.last.who);
     send(100);
-    EXPECT_FALSE(outlet_.relieved) << "a small message may wait in the queue";
+    EXPECT_FALSE(outlet_.backlog) << "a small message may wait in the queue";
     stream_.pauses = 3;
     stream_.portion = 30'000;
-    while (outlet_.relieved != status::idle || writer_.drained() == false) {
+    while (!outlet_.backlog || outlet_.backlog->who != writer_is::nobody || !writer_.drained()) {
         ASSERT_LT(sent_, 10'000'000U);
         send(100'000);
     }
@@ -172,24 +167,24 @@ TEST_F(StalledConnection, is_not_relieved_where_others_would_wait)
     send(100);
     stream_.attempts = 0;
     send(100'000);
-    EXPECT_EQ(status::idle, outlet_.relieved) << "the I/O thread sees to it, as before";
+    EXPECT_FALSE(outlet_.backlog) << "the I/O thread sees to it, as before";
     EXPECT_EQ(0U, stream_.attempts);
     stream_.pauses = 0;
-    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(writer_is::nobody, writer_.drain().who);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, is_left_to_the_thread_that_waits_for_it)
 {
-    status seen = status::idle;
+    auto seen = writer_is::nobody;
     stream_.on_write = [&] {
         if (stream_.attempts == 3)
-            std::thread([&] { seen = writer_.drain().state; }).join(); // as the I/O thread
+            std::thread([&] { seen = writer_.drain().who; }).join(); // as the I/O thread
     };
     stream_.pauses = 4;
     send(100);
-    EXPECT_EQ(status::being_retried, seen);
-    EXPECT_EQ(status::idle, outlet_.last);
+    EXPECT_EQ(writer_is::committer, seen);
+    EXPECT_EQ(writer_is::nobody, outlet_.last.who);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 
@@ -197,11 +192,11 @@ TEST_F(StalledConnection, is_the_io_threads_while_it_is_not_waited_for)
 {
     stream_.pauses = for_ever;
     send(100); // in vain: the next ones are not waited for
-    ASSERT_EQ(status::blocked, outlet_.last);
+    ASSERT_EQ(writer_is::blocked, outlet_.last.who);
     send(100'000);
-    EXPECT_EQ(status::idle, outlet_.relieved) << "nobody need be told";
+    EXPECT_FALSE(outlet_.backlog) << "nobody need be told";
     stream_.pauses = 0;
-    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(writer_is::nobody, writer_.drain().who);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 
@@ -218,14 +213,15 @@ TEST_F(StalledConnection, that_breaks_meanwhile_leaves_the_rest_to_the_queue)
     writer_.drain();
     sent_ = 0;
     send(100'000);
-    EXPECT_EQ(status::failed, outlet_.last);
+    EXPECT_EQ(writer_is::io_thread, outlet_.last.who);
+    EXPECT_EQ(EPIPE, writer_.error());
     // The sender still had the message that was begun: the next connection begins with it.
     writer_.detach();
     stream_.written.clear();
     send(10);
     stream_.portion = SIZE_MAX;
     writer_.attach(stream_, {});
-    EXPECT_EQ(status::idle, writer_.drain().state);
+    EXPECT_EQ(writer_is::nobody, writer_.drain().who);
     EXPECT_EQ(sent_, stream_.written.size());
 }
 

@@ -51,7 +51,7 @@ public:
         const std::size_t bytes = out_.write_through(message, for_rest).bytes;
         if (bytes != 0 && bytes < message[0].iov_len + message[1].iov_len && after_cut)
             std::exchange(after_cut, nullptr)();
-        return {bytes};
+        return {bytes, {}};
     }
     plan committed() noexcept override { return {}; }
     plan flush(flush_reason) noexcept override { return {}; }
@@ -63,6 +63,12 @@ private:
     writer& out_;
 };
 
+/// Has the connection, or its wire, failed?
+bool has_failed(const writer& out, plan rest)
+{
+    return rest.who == writer_is::io_thread && out.error() != 0;
+}
+
 /// A link and its session that do nothing without a cause: an I/O thread that was told to write,
 /// waits until the connection takes more, or looks after a sending thread that writes its batches
 /// itself.
@@ -72,8 +78,8 @@ public:
 
     plan committed() noexcept override
     {
-        if (random_() % 2 == 0 && out_.begin_ownership()) {
-            has_owner_ = true;
+        if (random_() % 2 == 0 && out_.begin_batches()) {
+            has_batches_ = true;
             return {.who = writer_is::batcher};
         }
         if (random_() % 4 == 0) {
@@ -88,38 +94,23 @@ public:
             return write_now();
         return why == flush_reason::about_to_wait ? write_last() : plan{};
     }
-    plan write_now() noexcept
-    {
-        const auto outcome = out_.drain_directly();
-        const bool unfinished =
-            outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
-        told_ |= unfinished;
-        return {.who = outcome.state == writer::status::written ? writer_is::batcher
-                                                                : writer_is::nobody};
-    }
-    plan write_last() noexcept
-    {
-        const auto outcome = out_.drain_and_end_ownership();
-        told_ |=
-            outcome.state == writer::status::blocked || outcome.state == writer::status::pending;
-        return {};
-    }
+    plan write_now() noexcept { return ask_for_rest(out_.write_queued()); }
+    plan write_last() noexcept { return ask_for_rest(out_.end_batches()); }
     direct_write write_direct(const iovec (&message)[2],
                               base::certain_memory& for_rest) noexcept override
     {
         if (random_() % 4 == 0)
             return {};
-        const auto passed =
+        const auto written =
             out_.write_through(message, for_rest, writer::stalls::wait, random_() % 2 == 0);
-        has_owner_ |= passed.begins_ownership;
-        told_ |= passed.unfinished;
-        return {passed.bytes, passed.begins_ownership, passed.wake_producer};
+        has_batches_ |= written.begins_batches;
+        return {written.bytes, ask_for_rest(written.next)};
     }
 
     /// The I/O thread has a new connection.
     void attach(memory_stream& to, wire_kind kind = wire_kind::zmtp3)
     {
-        told_ = waits_ = has_owner_ = false;
+        told_ = waits_ = has_batches_ = false;
         out_.attach(to, {}, test::make_wire(kind), {}, to.facts.packet_bytes);
         handle(out_.drain());
     }
@@ -132,36 +123,41 @@ public:
         } else if (waits_ && takes_more && random_() % 2 == 0) {
             waits_ = false;
             handle(out_.drain());
-        } else if (has_owner_ && random_() % 8 == 0) {
+        } else if (has_batches_ && random_() % 8 == 0) {
             // The sending thread has ended its burst, or has handed it over.
-            has_owner_ = false;
-            if (!out_.end_ownership())
+            has_batches_ = false;
+            if (!out_.stop_batches())
                 return told_ || waits_;
             base::heavy_fence();
             if (random_() % 2 == 0)
                 handle(out_.drain());
             else
-                out_.write_last([this](const auto& outcome) { handle(outcome); });
-        } else if (has_owner_) {
-            const auto outcome = out_.write_for_owner();
-            has_owner_ = outcome.state == writer::status::written;
-            handle(outcome);
+                out_.write_last([this](plan rest) { handle(rest); });
+        } else if (has_batches_) {
+            const plan rest = out_.write_for_batcher();
+            has_batches_ = rest.who == writer_is::batcher;
+            handle(rest);
         }
-        return told_ || waits_ || has_owner_;
+        return told_ || waits_ || has_batches_;
     }
 
 private:
-    void handle(writer::outcome outcome)
+    plan ask_for_rest(plan written) noexcept
     {
-        waits_ |= outcome.state == writer::status::blocked;
-        told_ |= outcome.state == writer::status::pending;
+        told_ |= written.who == writer_is::io_thread || written.who == writer_is::blocked;
+        return written;
+    }
+    void handle(plan rest)
+    {
+        waits_ |= rest.who == writer_is::blocked;
+        told_ |= rest.who == writer_is::io_thread && out_.error() == 0;
     }
 
     writer& out_;
     std::mt19937& random_;
     bool told_ = false;
     bool waits_ = false;
-    bool has_owner_ = false;
+    bool has_batches_ = false;
 };
 
 /// When a connection breaks that has taken the beginning of a message past the queue.
@@ -246,7 +242,7 @@ public:
         }
         for (int call = 0; call < 10'000 && goes_on && !(out_.drained() && stream.written.empty());
              ++call) {
-            goes_on = out_.drain().state != writer::status::failed;
+            goes_on = !has_failed(out_, out_.drain());
             own.emplace();
             if (goes_on)
                 read_into(*in, stream);
@@ -274,8 +270,8 @@ private:
     void expect_no_more_writes(memory_stream& stream)
     {
         const unsigned attempts = stream.attempts;
-        EXPECT_EQ(writer::status::failed, out_.drain().state);
-        EXPECT_EQ(writer::status::failed, out_.send_command(ping).state);
+        EXPECT_TRUE(has_failed(out_, out_.drain()));
+        EXPECT_TRUE(has_failed(out_, out_.send_command(ping)));
         out_.say_farewell(engine::farewell::done);
         EXPECT_EQ(attempts, stream.attempts);
     }
@@ -316,14 +312,14 @@ protected:
     }
 
     // A thread that has no memory leaves the rest to the next call.
-    writer::outcome drain()
+    plan drain()
     {
 #ifdef ZLINK_MEMORY_CAN_BE_SCARCE
         if (memory_runs_out_) {
             // Later on much of what it needs is there already.
             const test::memory_but_once some(
                 times_without_memory_ == 0 ? 0 : static_cast<long>(random_() % 8));
-            const writer::outcome done = writer_.drain();
+            const plan done = writer_.drain();
             times_without_memory_ += some.was_refused();
             return done;
         }
@@ -333,7 +329,7 @@ protected:
 
     bool transfer()
     {
-        bool moved = drain().state != writer::status::failed;
+        const bool moved = !has_failed(writer_, drain());
         read_into(decoder_ ? *decoder_ : inbound_, stream_);
         return moved;
     }
@@ -565,8 +561,7 @@ TEST_P(Traffic, ends_with_an_error_when_the_key_is_used_up_and_loses_nothing)
     const std::vector<message> sent{{"a"}, {"b"}, {"c", "d"}, {"e"}};
     for (const message& each : sent)
         send(each);
-    auto state = writer_.drain().state;
-    ASSERT_EQ(writer::status::failed, state);
+    ASSERT_TRUE(has_failed(writer_, writer_.drain()));
     EXPECT_EQ(EPROTO, writer_.error());
     writer_.detach();
     writer_.attach(stream_, {});
@@ -604,7 +599,7 @@ TEST_P(Traffic, begins_the_next_connection_after_a_direct_write_has_failed_once)
             sent.push_back({std::string(40'000, static_cast<char>('a' + i))});
             ASSERT_TRUE(sender.write(frame_of(sent.back()[0], false)));
         }
-        const bool failed = out.drain().state == writer::status::failed;
+        const bool failed = has_failed(out, out.drain());
         reached = first.operations > fail_at;
         EXPECT_EQ(reached, failed);
         if (reached) {
@@ -783,15 +778,15 @@ TEST_P(Traffic, commands_that_found_no_room_follow_when_there_is_some)
     memory_stream stream(random_, 1'000);
     writer_.attach(stream, {});
     constexpr int sent = 1'000;
-    auto state = writer::status::idle;
+    auto who = writer_is::nobody;
     for (int i = 0; i < sent; ++i)
-        state = writer_.send_command(ping).state;
-    ASSERT_EQ(writer::status::blocked, state);
+        who = writer_.send_command(ping).who;
+    ASSERT_EQ(writer_is::blocked, who);
     auto channels = std::make_shared<channel_pair>();
     engine::inbound inbound(channels->a_to_b, any_message, commands_);
-    while (state == writer::status::blocked) {
+    while (who == writer_is::blocked) {
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
-        state = writer_.drain().state;
+        who = writer_.drain().who;
     }
     for (int reads = 0; commands_.count < sent && reads < 100'000; ++reads)
         read_into(inbound, stream);
@@ -805,14 +800,14 @@ TEST_P(Traffic, commands_follow_an_encoded_message_that_found_no_room)
     memory_stream stream(random_, 1'000);
     writer_.attach(stream, {}, test::make_wire(kind));
     send({std::string(5'000, 'x')});
-    auto state = writer_.drain().state;
-    ASSERT_EQ(writer::status::blocked, state);
+    auto who = writer_.drain().who;
+    ASSERT_EQ(writer_is::blocked, who);
     writer_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
     const auto inbound = make_decoder(test::make_wire(kind), channels->a_to_b, commands_);
-    while (state == writer::status::blocked) {
+    while (who == writer_is::blocked) {
         ASSERT_NO_FATAL_FAILURE(read_into(*inbound, stream));
-        state = writer_.drain().state;
+        who = writer_.drain().who;
     }
     for (int reads = 0; commands_.count == 0 && reads < 100'000; ++reads)
         read_into(*inbound, stream);
@@ -831,8 +826,7 @@ TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
         writer_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
     engine::inbound inbound(channels->a_to_b, any_message, commands_);
-    for (auto state = writer::status::blocked; state == writer::status::blocked;
-         state = writer_.drain().state)
+    for (auto who = writer_is::blocked; who == writer_is::blocked; who = writer_.drain().who)
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
     const auto read_all = [&] {
         for (int quiet = 0, seen = commands_.count; quiet < 1'000; ++quiet) {
@@ -845,8 +839,8 @@ TEST_P(Traffic, commands_wait_for_room_up_to_a_limit)
     EXPECT_LE(most, commands_.count);
     EXPECT_GE(2 * most + 100, commands_.count); // those that the stream took, too
     const int before = commands_.count;
-    for (auto state = writer_.send_command(ping).state; state == writer::status::blocked;
-         state = writer_.drain().state)
+    for (auto who = writer_.send_command(ping).who; who == writer_is::blocked;
+         who = writer_.drain().who)
         ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
     read_all();
     EXPECT_EQ(before + 1, commands_.count);
@@ -860,7 +854,7 @@ TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
     writer_.attach(stream, {});
     for (int i = 0; i < 3; ++i)
         send({std::string(10'000 + random_() % 40'000, static_cast<char>('a' + i))});
-    ASSERT_EQ(writer::status::blocked, writer_.drain().state);
+    ASSERT_EQ(writer_is::blocked, writer_.drain().who);
     writer_.send_command(ping);
     auto channels = std::make_shared<channel_pair>();
     pipe_end receiver(channels, false, nullptr);

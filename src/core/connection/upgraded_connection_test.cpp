@@ -382,7 +382,8 @@ public:
         for (int quiet = 0; quiet < 3 && !sender_failed && !receiver_failed;) {
             if (!std::exchange(pinged, true))
                 out_.send_command({engine::traffic_command_kind::ping, {}, 0});
-            sender_failed = out_.drain().state == writer::status::failed;
+            out_.drain();
+            sender_failed = out_.error() != 0;
             bool moved = ends::move(on_.client, on_.server);
             while (!receiver_failed && read())
                 moved = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/writer.hpp"
 #include "base/rules.hpp"
+#include "base/sync/asymmetric_fence.hpp"
 #include "base/system/no_cancellation.hpp"
 #include "base/tuning.hpp"
 
@@ -33,8 +34,9 @@ void writer::attach(transport::stream& to, std::span<const std::byte> first, eng
     holds_ = false;
     packet_bytes_ = packet_bytes;
     from_.stalled.store(false, std::memory_order_relaxed);
-    blocked_ = false;
-    broken_ = error_ = 0;
+    set_who(writer_is::io_thread);
+    broken_ = 0;
+    error_.store(0, std::memory_order_relaxed);
 }
 
 bool writer::detach()
@@ -44,48 +46,222 @@ bool writer::detach()
         return false;
     to_ = nullptr;
     from_.stalled.store(true, std::memory_order_relaxed);
-    blocked_ = false;
     holds_ = false;
-    end_ownership_locked();
+    if (is_batched())
+        from_.queue.recall();
+    set_who(writer_is::nobody);
     from_.queue.wake(); // messages wait for the next connection, nobody need be told of them
     out_.end();
-    const bool wake_producer = out_.wakes_producer();
-    return out_.report() || wake_producer;
+    const bool credit_freed = out_.wakes_producer();
+    return out_.report() || credit_freed;
 }
 
 bool writer::discard()
 {
     std::lock_guard lock(mutex_);
     out_.discard();
-    const bool wake_producer = out_.wakes_producer();
-    return out_.report() || wake_producer;
+    const bool credit_freed = out_.wakes_producer();
+    return out_.report() || credit_freed;
 }
 
-writer::outcome writer::drain()
+// --- who writes --------------------------------------------------------------------------------
+
+plan writer::drain()
 {
     std::unique_lock lock(mutex_, std::try_to_lock);
     if (!lock) {
-        if (pressing_.load(std::memory_order_relaxed))
-            return {status::being_retried, false};
+        const writer_is at_work = who();
+        if (at_work == writer_is::committer || at_work == writer_is::batcher)
+            return {.who = writer_is::committer};
         lock.lock();
     }
-    blocked_ = false;
     counts_as_ = &counters_.by_io_thread;
-    return drain_from_io_thread();
+    return write_on_behalf(is_batched());
 }
 
-writer::outcome writer::send_command(const engine::traffic_command& command)
+plan writer::send_command(const engine::traffic_command& command)
 {
     std::lock_guard lock(mutex_);
     if (!to_)
-        return {status::detached, false};
+        return {};
     out_.add_command(command);
     from_.queue.wake();
     counts_as_ = &counters_.by_io_thread;
-    if (blocked_)
-        return {status::blocked, false};
-    return drain_from_io_thread();
+    if (who() == writer_is::blocked)
+        return {.who = writer_is::blocked};
+    return write_on_behalf(is_batched());
 }
+
+plan writer::write_queued(stalls how)
+{
+    std::lock_guard lock(mutex_);
+    plan result{.who = writer_is::blocked};
+    if (who() != writer_is::blocked) {
+        const bool batched = is_batched();
+        counts_as_ = batched ? &counters_.batches : &counters_.direct;
+        if (!batched)
+            set_who(writer_is::committer);
+        result = write_and_retry(batched ? tuning::batching::batches_per_call : 1, batched, how);
+    }
+    if (result.who != writer_is::batcher)
+        from_.queue.take_recall();
+    return result;
+}
+
+std::optional<plan> writer::write_backlog(stalls how)
+{
+    if (how == stalls::leave)
+        return std::nullopt;
+    std::lock_guard lock(mutex_);
+    if (is_batched() || !to_ || from_.queue.consumer_asleep())
+        return std::nullopt;
+    counts_as_ = &counters_.direct;
+    plan result;
+    if (!retry(how, [&] { return goes_on(result, tuning::batching::batches_per_call, false); }))
+        return std::nullopt; // the I/O thread sees to it as before
+    set_who(result.who);
+    return result;
+}
+
+bool writer::begin_batches()
+{
+    std::lock_guard lock(mutex_);
+    if (!to_ || who() == writer_is::blocked || !out_.batches() || !base::has_heavy_fence())
+        return false;
+    messages_before_ = from_.credit.sent() - 1; // one has just been committed
+    set_who(writer_is::batcher);
+    return true;
+}
+
+plan writer::end_batches(stalls how)
+{
+    std::lock_guard lock(mutex_);
+    from_.queue.take_recall();
+    if (!is_batched())
+        return {}; // whoever has stopped them sees to the rest
+    counts_as_ = &counters_.batches;
+    set_who(writer_is::committer);
+    return write_and_retry(tuning::batching::batches_per_call, false, how);
+}
+
+plan writer::write_for_batcher()
+{
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return {.who = writer_is::batcher}; // it is writing
+    if (!is_batched())
+        return {};
+    counts_as_ = &counters_.by_io_thread;
+    return write_on_behalf(goes_on_in_batches(new_load()));
+}
+
+void writer::write_batch(const std::function<void(plan, std::uint64_t)>& then)
+{
+    std::lock_guard lock(mutex_);
+    plan result;
+    std::uint64_t messages = 0;
+    if (is_batched()) {
+        messages = new_messages();
+        new_load(); // the I/O thread counts from here
+        counts_as_ = &counters_.batches;
+        result = write_on_behalf(messages > 1);
+    }
+    then(result, messages);
+}
+
+bool writer::stop_batches()
+{
+    std::lock_guard lock(mutex_);
+    if (!is_batched())
+        return false;
+    set_who(writer_is::io_thread);
+    from_.queue.announce_recall();
+    return true;
+}
+
+void writer::write_last(const std::function<void(plan)>& then)
+{
+    std::lock_guard lock(mutex_);
+    counts_as_ = &counters_.batches;
+    if (!to_ || who() == writer_is::blocked)
+        return;
+    const plan result = write_offers(tuning::batching::batches_per_call, is_batched());
+    set_who(result.who);
+    then(result);
+}
+
+void writer::while_attached(const std::function<void()>& then)
+{
+    std::lock_guard lock(mutex_);
+    if (to_)
+        then();
+}
+
+bool writer::unless_at_work(const std::function<void()>& then)
+{
+    std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return true;
+    if (to_ && is_batched())
+        then();
+    return is_batched();
+}
+
+// Not the sending thread. `batches_go_on`: if there are batches, and all is written. If they end,
+// the sending thread learns of it with its next commit; what it has committed is visible now. They
+// end before the rest is written, where that is known: only then the queue falls asleep behind it,
+// and the next commit is announced, even by a thread that has taken the recall.
+plan writer::write_on_behalf(bool batches_go_on)
+{
+    const bool batched = is_batched();
+    if (batched && !batches_go_on)
+        from_.queue.recall();
+    const plan result = write_offers(tuning::batching::batches_per_call, batched && batches_go_on);
+    if (batched && batches_go_on && result.who != writer_is::batcher)
+        from_.queue.recall();
+    set_who(result.who);
+    return result;
+}
+
+// The sending thread: a peer that reads makes room sooner than the I/O thread would be awake.
+plan writer::write_and_retry(int batches, bool stays_batcher, stalls how)
+{
+    plan result = write_offers(batches, stays_batcher);
+    if (result.who == writer_is::blocked)
+        retry(how, [&] { return goes_on(result, batches, stays_batcher); });
+    set_who(result.who);
+    return result;
+}
+
+// One more attempt of a thread that retries; true if it is the last.
+bool writer::goes_on(plan& result, int batches, bool stays_batcher)
+{
+    const plan more = write_offers(batches, stays_batcher);
+    result.who = more.who;
+    result.credit_freed |= more.credit_freed;
+    return more.who != writer_is::blocked;
+}
+
+// Calls attempt() until it returns true, or the connection takes nothing for too long. False if it
+// was not called, as that has been in vain lately.
+template <class Attempt>
+bool writer::retry(stalls how, Attempt attempt) noexcept
+{
+    if (how == stalls::leave)
+        return false;
+    using step = base::write_retry::step;
+    return stall_.wait([&] {
+        if (!is_batched()) // only now: who does not retry leaves the connection as it was
+            set_who(writer_is::committer);
+        counters_.retries.add();
+        const std::uint64_t before = counters_.bytes.value();
+        if (attempt())
+            return step::done;
+        return counters_.bytes.value() != before ? step::progress : step::nothing;
+    });
+}
+
+// --- writing, with the mutex -------------------------------------------------------------------
 
 void writer::say_farewell(engine::farewell why) noexcept
 {
@@ -101,87 +277,6 @@ void writer::say_farewell(engine::farewell why) noexcept
     } catch (const std::bad_alloc&) {
         // Nothing is said then.
     }
-}
-
-writer::outcome writer::drain_directly(stalls how)
-{
-    std::lock_guard lock(mutex_);
-    counts_as_ = owns_writing_ ? &counters_.batches : &counters_.direct;
-    outcome result;
-    if (!blocked_)
-        result = drain_pressing(owns_writing_ ? tuning::batching::batches_per_call : 1, how);
-    if (result.state != status::written) {
-        owns_writing_ = false;
-        from_.queue.take_recall();
-    }
-    return result;
-}
-
-writer::outcome writer::relieve(stalls how)
-{
-    if (how == stalls::leave)
-        return {};
-    std::lock_guard lock(mutex_);
-    outcome result;
-    if (owns_writing_ || !to_ || from_.queue.consumer_asleep())
-        return result;
-    counts_as_ = &counters_.direct;
-    const bool pressed = press_on(how, [&] {
-        const outcome more = drain_locked(tuning::batching::batches_per_call);
-        result.state = more.state;
-        result.wake_producer |= more.wake_producer;
-        return more.state != status::blocked;
-    });
-    if (!pressed)
-        result.state = status::idle; // the I/O thread sees to it as before
-    return result;
-}
-
-writer::outcome writer::drain_and_end_ownership(stalls how)
-{
-    std::lock_guard lock(mutex_);
-    const bool was_owner = std::exchange(owns_writing_, false);
-    counts_as_ = &counters_.batches;
-    from_.queue.take_recall();
-    if (!was_owner || blocked_)
-        return {}; // whoever has ended the ownership sees to the rest
-    return drain_pressing(tuning::batching::batches_per_call, how);
-}
-
-// The sending thread: a peer that reads makes room sooner than the I/O thread would be awake.
-writer::outcome writer::drain_pressing(int batches, stalls how)
-{
-    outcome result = drain_locked(batches);
-    if (result.state != status::blocked)
-        return result;
-    press_on(how, [&] {
-        const outcome more = drain_locked(batches);
-        result.state = more.state;
-        result.wake_producer |= more.wake_producer;
-        return more.state != status::blocked;
-    });
-    return result;
-}
-
-// Calls attempt() until it returns true, or the connection takes nothing for too long. False if it
-// was not called, as that has been in vain lately.
-template <class Attempt>
-bool writer::press_on(stalls how, Attempt attempt) noexcept
-{
-    if (how == stalls::leave)
-        return false;
-    using step = base::write_retry::step;
-    const bool tried = stall_.wait([&] {
-        // Only now: who does not wait leaves the connection to the I/O thread, as it was.
-        pressing_.store(true, std::memory_order_relaxed);
-        counters_.retries.add();
-        const std::uint64_t before = counters_.bytes.value();
-        if (attempt())
-            return step::done;
-        return counters_.bytes.value() != before ? step::progress : step::nothing;
-    });
-    pressing_.store(false, std::memory_order_relaxed);
-    return tried;
 }
 
 // What follows a failed write must not reach the peer, even if the stream would take it now: the
@@ -204,22 +299,28 @@ transport::io_result writer::write(const iovec* entries, int count) noexcept
     return result;
 }
 
-// What the stream has taken and not passed on yet: nobody else would see to it.
-writer::status writer::flush() noexcept
+// What the stream has taken and not passed on yet: nobody else would see to it. `nobody` if all has
+// gone.
+writer_is writer::flush() noexcept
 {
     if (broken_ == 0) {
         const base::no_cancellation whole;
         const transport::io_result result = to_->flush();
         if (result.would_block())
-            return status::blocked;
+            return writer_is::blocked;
         broken_ = result.error;
     }
-    if (broken_ != 0) {
-        error_ = broken_;
-        return status::failed;
-    }
+    if (broken_ != 0)
+        return fail(broken_);
     holds_ = false;
-    return status::idle;
+    return writer_is::nobody;
+}
+
+// The I/O thread ends the connection.
+writer_is writer::fail(int error) noexcept
+{
+    error_.store(error, std::memory_order_relaxed);
+    return writer_is::io_thread;
 }
 
 std::size_t writer::bytes_on_wire(const engine::traffic_command& command)
@@ -247,68 +348,6 @@ engine::sending_progress::state writer::progress()
     return now;
 }
 
-bool writer::begin_ownership()
-{
-    std::lock_guard lock(mutex_);
-    if (!to_ || blocked_ || !out_.batches() || !base::has_heavy_fence())
-        return false;
-    messages_before_ = from_.credit.sent() - 1; // one has just been committed
-    return owns_writing_ = true;
-}
-
-// The sending thread will be told with its next commit; what it has committed is visible now.
-void writer::end_ownership_locked()
-{
-    if (std::exchange(owns_writing_, false))
-        from_.queue.recall();
-}
-
-// The I/O thread, mostly: unless all is written it goes on with what is left, and the ownership of
-// the sending thread is over; nobody would look after it while the connection is blocked.
-writer::outcome writer::drain_from_io_thread()
-{
-    const outcome result = drain_locked(tuning::batching::batches_per_call);
-    if (result.state != status::written)
-        end_ownership_locked();
-    return result;
-}
-
-writer::outcome writer::write_for_owner()
-{
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock)
-        return {status::written, false}; // the sending thread is at it
-    if (blocked_ || !owns_writing_)
-        return {status::idle, false};
-    counts_as_ = &counters_.by_io_thread;
-    return write_committed_locked(!base::rule_is_on(base::rule::ownership_ends) ||
-                                  new_load() >= tuning::batching::min_messages_per_round);
-}
-
-void writer::write_committed(const std::function<void(outcome)>& then)
-{
-    std::lock_guard lock(mutex_);
-    outcome result;
-    if (!blocked_ && owns_writing_) {
-        const std::uint64_t messages = new_messages();
-        new_load(); // the I/O thread counts from here
-        counts_as_ = &counters_.batches;
-        result = write_committed_locked(messages > 1);
-        result.messages = messages;
-    }
-    then(result);
-}
-
-// An ownership that does not go on ends before the rest is written: only then the consumer falls
-// asleep behind that, and the next commit wakes it, even by a sender that has taken the recall
-// back.
-writer::outcome writer::write_committed_locked(bool ownership_goes_on)
-{
-    if (!ownership_goes_on)
-        end_ownership_locked();
-    return drain_from_io_thread();
-}
-
 std::uint64_t writer::new_messages() noexcept
 {
     const std::uint64_t sent = from_.credit.sent();
@@ -322,40 +361,6 @@ std::uint64_t writer::new_load() noexcept
     return load - std::exchange(load_before_, load);
 }
 
-bool writer::end_ownership()
-{
-    std::lock_guard lock(mutex_);
-    if (!std::exchange(owns_writing_, false))
-        return false;
-    from_.queue.announce_recall();
-    return true;
-}
-
-void writer::write_last(const std::function<void(outcome)>& then)
-{
-    std::lock_guard lock(mutex_);
-    counts_as_ = &counters_.batches;
-    if (to_ && !blocked_)
-        then(drain_locked(tuning::batching::batches_per_call));
-}
-
-void writer::while_attached(const std::function<void()>& then)
-{
-    std::lock_guard lock(mutex_);
-    if (to_)
-        then();
-}
-
-bool writer::unless_at_work(const std::function<void()>& then)
-{
-    std::unique_lock lock(mutex_, std::try_to_lock);
-    if (!lock)
-        return true;
-    if (to_ && owns_writing_)
-        then();
-    return owns_writing_;
-}
-
 bool writer::drained()
 {
     std::lock_guard lock(mutex_);
@@ -363,7 +368,7 @@ bool writer::drained()
 }
 
 // Of a message behind `before` other bytes, what is not worth a packet of its own.
-std::size_t writer::rest_for_next(std::size_t before, const iovec (&message)[2]) noexcept
+std::size_t writer::tail_to_hold(std::size_t before, const iovec (&message)[2]) const noexcept
 {
     const std::size_t total = before + message[0].iov_len + message[1].iov_len;
     if (!base::rule_is_on(base::rule::packet_filling) || packet_bytes_ == 0 ||
@@ -373,76 +378,95 @@ std::size_t writer::rest_for_next(std::size_t before, const iovec (&message)[2])
     return rest <= std::min(tuning::batching::max_held_tail_bytes, message[1].iov_len) ? rest : 0;
 }
 
-writer::passed writer::write_through(const iovec (&message)[2], base::certain_memory& for_rest,
-                                     stalls how, bool in_stream)
+// Returns how many bytes of these pieces were written.
+std::size_t writer::write_pieces(std::span<iovec> pieces, stalls how) noexcept
 {
-    passed result;
-    std::lock_guard lock(mutex_);
-    counts_as_ = owns_writing_ ? &counters_.batches : &counters_.direct;
-    if (!to_ || blocked_ || broken_ != 0)
-        return result;
-    if (!out_.can_pass_by())
-        return write_encoded(message, for_rest, how);
-    iovec entries[tuning::writing::max_pieces];
-    base::byte_queue::batch before;
-    if (owns_writing_) {
-        if (!out_.list_all(entries, before))
-            return result;
-    } else if (!from_.queue.wake()) {
-        return result;
-    }
-    std::size_t rest = owns_writing_ || in_stream ? rest_for_next(before.bytes, message) : 0;
-    const bool begins_ownership = !owns_writing_ && rest != 0 && base::has_heavy_fence();
-    if (!owns_writing_ && !begins_ownership)
-        rest = 0;
-    const std::size_t total = message[0].iov_len + message[1].iov_len;
-    const std::size_t goal = before.bytes + total - rest;
-    entries[before.count] = message[0];
-    entries[before.count + 1] = {message[1].iov_base, message[1].iov_len - rest};
-    out_.begin_listed(before);
     std::size_t written = 0;
-    iovec* next = entries;
-    iovec* const end = entries + before.count + 2;
     const auto write_more = [&] {
-        const transport::io_result more = write(next, static_cast<int>(end - next));
+        const transport::io_result more = write(pieces.data(), static_cast<int>(pieces.size()));
         written += more.bytes;
         std::size_t bytes = more.bytes;
-        for (; next != end && bytes >= next->iov_len; ++next)
-            bytes -= next->iov_len;
+        while (!pieces.empty() && bytes >= pieces.front().iov_len) {
+            bytes -= pieces.front().iov_len;
+            pieces = pieces.subspan(1);
+        }
         if (bytes != 0)
-            *next = after(*next, bytes);
-        return more.failed() || written == goal;
+            pieces.front() = after(pieces.front(), bytes);
+        return more.failed() || pieces.empty();
     };
     if (!write_more())
-        press_on(how, write_more);
+        retry(how, write_more);
+    return written;
+}
+
+// What was written past the queue has ended. Who sees to what comes next?
+plan writer::plan_after_direct_write(bool batches, bool unfinished) noexcept
+{
+    plan next{.credit_freed = out_.wakes_producer()};
+    if (holds_)
+        flush(); // an error is told by the next drain()
+    if (unfinished || holds_) {
+        from_.queue.take_recall();
+        next.who = writer_is::io_thread;
+    } else if (batches) {
+        next.who = writer_is::batcher;
+    } else {
+        // Nothing is queued, so that cannot fail. With a rest to come, its commit is announced as
+        // any other; a broken connection is told by the next drain().
+        from_.queue.sleep();
+    }
+    set_who(next.who);
+    return next;
+}
+
+writer::direct_write writer::write_through(const iovec (&message)[2],
+                                           base::certain_memory& for_rest, stalls how,
+                                           bool in_stream)
+{
+    std::lock_guard lock(mutex_);
+    if (!takes_direct_writes())
+        return {};
+    const bool batched = is_batched();
+    counts_as_ = batched ? &counters_.batches : &counters_.direct;
+    if (!out_.can_pass_by())
+        return write_encoded(message, for_rest, how);
+    iovec pieces[tuning::writing::max_pieces];
+    base::byte_queue::batch before;
+    if (batched ? !out_.list_all(pieces, before) : !from_.queue.wake())
+        return {};
+    if (!batched)
+        set_who(writer_is::committer);
+    const std::size_t held =
+        batched || (in_stream && base::has_heavy_fence()) ? tail_to_hold(before.bytes, message) : 0;
+    const std::size_t total = message[0].iov_len + message[1].iov_len;
+    pieces[before.count] = message[0];
+    pieces[before.count + 1] = {message[1].iov_base, message[1].iov_len - held};
+    out_.begin_listed(before);
+    std::size_t written = write_pieces({pieces, before.count + 2}, how);
+    const bool begins = !batched && held != 0 && written == before.bytes + total - held;
     if (broken_ != 0) // the caller still has the message, and queues it for the next connection
         written = std::min(written, before.bytes);
     out_.passed_by(before.bytes, total, written);
-    result.bytes = written - std::min(written, before.bytes);
-    result.begins_ownership = begins_ownership && written == goal;
-    if (result.begins_ownership) {
-        owns_writing_ = true;
+    if (begins) {
         messages_before_ = from_.credit.sent();
-        from_.queue.take_recall(); // of an ownership that has ended
+        from_.queue.take_recall(); // of batches that have ended
     }
-    if (holds_)
-        flush(); // an error is told by the next drain()
-    result.unfinished = holds_;
-    // Nothing is queued, so going back to sleep cannot fail. With a rest to come the commit of it
-    // wakes the consumer as any other; a broken connection is told by the next drain().
-    if (!owns_writing_ && !holds_)
-        from_.queue.sleep();
-    result.wake_producer = out_.wakes_producer();
+    direct_write result;
+    result.bytes = written - std::min(written, before.bytes);
+    result.begins_batches = begins;
+    result.next = plan_after_direct_write(batched || begins, false);
     return result;
 }
 
-// With the mutex. As the message is encoded, what the connection does not take is kept as it is.
-writer::passed writer::write_encoded(const iovec (&message)[2], base::certain_memory& for_rest,
-                                     stalls how)
+// As the message is encoded, what the connection does not take is kept as it is.
+writer::direct_write writer::write_encoded(const iovec (&message)[2],
+                                           base::certain_memory& for_rest, stalls how)
 {
-    passed result;
-    if (!out_.can_encode_past() || (!owns_writing_ && !from_.queue.wake()))
-        return result;
+    const bool batched = is_batched();
+    if (!out_.can_encode_past() || (!batched && !from_.queue.wake()))
+        return {};
+    if (!batched)
+        set_who(writer_is::committer);
     const auto bytes_of = [](const iovec& part) {
         return std::span(static_cast<const std::byte*>(part.iov_base), part.iov_len);
     };
@@ -459,69 +483,58 @@ writer::passed writer::write_encoded(const iovec (&message)[2], base::certain_me
         return failed || !out_.batch_waits();
     };
     if (!failed && !write_more())
-        press_on(how, write_more);
-    if (any_written && broken_ == 0) {
+        retry(how, write_more);
+    const bool taken = any_written && broken_ == 0;
+    direct_write result;
+    if (taken) {
         out_.keep_past(for_rest);
         result.bytes = message[0].iov_len + message[1].iov_len;
-        if (holds_)
-            flush(); // an error is told by the next drain()
-        result.unfinished = failed || holds_ || out_.batch_waits();
     } else if (out_.batch_waits()) {
         out_.give_up_past();
     }
-    if (!owns_writing_ && !result.unfinished)
-        from_.queue.sleep(); // nothing is queued: that cannot fail
-    result.wake_producer = out_.wakes_producer();
+    result.next = plan_after_direct_write(batched, taken && (failed || out_.batch_waits()));
     return result;
 }
 
-writer::outcome writer::drain_locked(int batches)
+// Writes what there is, `batches` of them at most. `stays_batcher`: the sending thread sees to what
+// comes next, and the queue does not fall asleep.
+plan writer::write_offers(int batches, bool stays_batcher)
 {
-    outcome result;
-    if (!to_) {
-        result.state = status::detached;
+    plan result;
+    if (!to_)
         return result;
-    }
     for (;;) {
         iovec entries[tuning::writing::max_pieces];
         const outgoing::offer next = out_.next(entries, batches > 0);
-        if (next.kind == engine::outgoing::offer_kind::bytes) {
+        if (next.kind == outgoing::offer_kind::bytes) {
             batches -= next.begins;
             const transport::io_result written = write(entries, static_cast<int>(next.count));
             if (written.failed()) {
-                error_ = written.error;
-                result.state = status::failed;
+                result.who = fail(written.error);
                 break;
             }
             out_.taken(written.bytes);
             if (written.bytes == next.bytes)
                 continue; // a command may be waiting for this boundary
-            result.state = status::blocked;
+            result.who = writer_is::blocked;
             break;
         }
-        if (next.kind == engine::outgoing::offer_kind::pending) {
-            result.state = status::pending;
+        if (next.kind != outgoing::offer_kind::nothing) {
+            result.who = next.kind == outgoing::offer_kind::failed ? fail(out_.error())
+                                                                   : writer_is::io_thread;
             break;
         }
-        if (next.kind == engine::outgoing::offer_kind::failed) {
-            error_ = out_.error();
-            result.state = status::failed;
+        if (holds_ && (result.who = flush()) != writer_is::nobody)
+            break;
+        result.credit_freed |= out_.report();
+        if (stays_batcher || out_.sleep()) {
+            result.who = stays_batcher ? writer_is::batcher : writer_is::nobody;
             break;
         }
-        if (holds_ && (result.state = flush()) != status::idle)
-            break;
-        result.wake_producer |= out_.report();
-        if (owns_writing_) {
-            result.state = status::written;
-            break;
-        }
-        if (out_.sleep())
-            break;
     }
-    blocked_ = result.state == status::blocked;
-    if (blocked_) // it may stay so for long
-        result.wake_producer |= out_.report();
-    result.wake_producer |= out_.wakes_producer();
+    if (result.who == writer_is::blocked) // it may stay so for long
+        result.credit_freed |= out_.report();
+    result.credit_freed |= out_.wakes_producer();
     return result;
 }
 

@@ -4,8 +4,7 @@
 #include "base/rules.hpp"
 #include "base/tuning.hpp"
 
-#include "core/pace/burst.hpp"
-#include "core/pace/held_wakeups.hpp"
+#include "core/pace/flush_list.hpp"
 #include "core/pipe/notices.hpp"
 #include "engine/traffic/conflate.hpp"
 
@@ -217,7 +216,7 @@ std::size_t pipe_end::encode_header(std::byte* at, const frame& part) const noex
 
 void pipe_end::on_readable() noexcept
 {
-    if (!held_wakeups::hold(*this))
+    if (!flush_list::hold(*this))
         notify(readable);
 }
 
@@ -328,16 +327,12 @@ bool pipe_end::try_write_through(const frame& part) noexcept
         return false;
     const iovec pieces[2] = {{first, first_bytes}, {const_cast<std::byte*>(part.data), part.size}};
     const auto direct = outlet_->write_direct(pieces, for_rest);
-    if (direct.batches)
-        plan_.who = writer_is::batcher;
-    if (direct.credit_freed)
-        notify(writable);
     const std::size_t sent = direct.bytes;
     if (sent == 0)
         return false;
+    follow(direct.next);
     in_message_ = false;
     queue.rollback(); // the bytes stay where they are until something is appended
-    batch_bytes_ = 0;
     if (sent == first_bytes + part.size)
         return true;
     // The rest follows from a copy.
@@ -391,7 +386,7 @@ bool pipe_end::peek(frame& part) noexcept
         queue.load();
     }
     if (!is_inproc && has_more_messages())
-        burst::expect_more_of_this_thread();
+        flush_list::expect_more_of_this_thread();
     peeked_ = true;
     give_part(part);
     return true;

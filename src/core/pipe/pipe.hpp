@@ -107,8 +107,7 @@ public:
     /// The same, without asking for an event.
     bool has_room() noexcept
     {
-        return !other_closed_ &&
-               (out_->credit.has_room() || (plan_.who != writer_is::nobody && flush_for_room()));
+        return !other_closed_ && (out_->credit.has_room() || (may_flush() && flush_for_room()));
     }
     /// The same as far as it is known already.
     bool has_room_at_hand() const noexcept
@@ -378,6 +377,7 @@ private:
     void flush_or_check_age() noexcept;
     void say_farewell() noexcept;
     bool batches() const noexcept { return plan_.who == writer_is::batcher; }
+    bool may_flush() const noexcept { return batches() || plan_.who == writer_is::io_thread; }
     void follow(plan next) noexcept
     {
         batch_bytes_ = 0;

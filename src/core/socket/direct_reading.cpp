@@ -3,20 +3,10 @@
 
 #include "base/tuning.hpp"
 
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 namespace zlink::core {
-bool direct_reading::is_worth_asking() noexcept
-{
-    const auto now = base::steady_clock::now();
-    quick_waits_ = now - last_wait_ < tuning::direct_reading::quick_wait ? quick_waits_ + 1 : 0;
-    last_wait_ = now;
-    return quick_waits_ % tuning::direct_reading::quick_waits_between_asking ==
-               tuning::direct_reading::quick_waits_until_asking &&
-           connections_.empty();
-}
 
 bool direct_reading::contains(const pipe_end& pipe) const noexcept
 {

@@ -24,14 +24,10 @@ public:
         int descriptor;
     };
 
-    /// The thread is going to wait for input. True if it does so in quick succession, and the time
-    /// has come to ask for connections: that is now and then, as it may not be granted.
-    bool is_worth_asking() noexcept;
-
     bool empty() const noexcept { return connections_.empty(); }
     std::span<const connection> connections() const noexcept { return connections_; }
     /// Does one of them bring large messages without waiting for answers? As of the last read().
-    bool in_stream() const noexcept { return in_stream_; }
+    bool is_bulk() const noexcept { return is_bulk_; }
 
     /// The reading of this pipe's connection was granted; it is read at once. `readable(pipe_end&)`
     /// is called if there is something new in the queue. No effect if it is read here already.
@@ -55,7 +51,7 @@ public:
     base::glance read(Readable readable)
     {
         auto seen = base::glance::nothing;
-        in_stream_ = false;
+        is_bulk_ = false;
         for (std::size_t i = 0; i < connections_.size();) {
             pipe_end& pipe = *connections_[i].pipe;
             const auto read = read_one(pipe);
@@ -65,7 +61,7 @@ public:
                 seen = base::glance::news;
                 readable(pipe);
             }
-            in_stream_ |= read.in_stream;
+            is_bulk_ |= read.is_bulk;
             connections_[i].descriptor = read.descriptor;
             if (read.leased)
                 ++i;
@@ -92,9 +88,7 @@ private:
     inlet::leased_read read_one(pipe_end& pipe) noexcept;
 
     std::vector<connection> connections_;
-    bool in_stream_ = false;
-    base::steady_clock::time_point last_wait_{};
-    unsigned quick_waits_ = 0;
+    bool is_bulk_ = false;
 
     std::span<std::byte> memory_;
     pipe_end* coming_from_ = nullptr;         ///< a body is on its way from there to the memory

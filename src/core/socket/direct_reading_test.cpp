@@ -65,20 +65,6 @@ protected:
     std::string memory_ = std::string(100, '#');
 };
 
-TEST_F(DirectReading, is_worth_asking_after_many_quick_waits)
-{
-    int asked = 0;
-    int waits = 0;
-    for (; asked < 2; ++waits) {
-        ASSERT_LT(waits, 1'000'000);
-        asked += reading_.is_worth_asking();
-    }
-    EXPECT_GT(waits, 64) << "not at once again";
-    add(a_);
-    for (int i = 0; i < 200; ++i)
-        EXPECT_FALSE(reading_.is_worth_asking()) << "it reads already";
-}
-
 TEST_F(DirectReading, reads_until_the_connection_is_taken_back)
 {
     a_.peer->steps = {{.leased = true, .got = true, .descriptor = 3, .body = {}}};
@@ -89,15 +75,14 @@ TEST_F(DirectReading, reads_until_the_connection_is_taken_back)
     EXPECT_EQ(a_.peer->reads, 1) << "it is there already";
     EXPECT_EQ(read(), glance::nothing);
     EXPECT_EQ(reading_.connections()[0].descriptor, 7);
-    a_.peer->steps = {
-        {.leased = true, .moved = true, .descriptor = 7, .body = {}, .in_stream = true},
-        {.leased = true, .got = true, .moved = true, .descriptor = 7, .body = {}},
-        {.leased = false, .body = {}}};
+    a_.peer->steps = {{.leased = true, .moved = true, .descriptor = 7, .body = {}, .is_bulk = true},
+                      {.leased = true, .got = true, .moved = true, .descriptor = 7, .body = {}},
+                      {.leased = false, .body = {}}};
     EXPECT_EQ(read(), glance::progress);
-    EXPECT_TRUE(reading_.in_stream());
+    EXPECT_TRUE(reading_.is_bulk());
     EXPECT_EQ(readable_.size(), 1u);
     EXPECT_EQ(read(), glance::news);
-    EXPECT_FALSE(reading_.in_stream());
+    EXPECT_FALSE(reading_.is_bulk());
     EXPECT_EQ(readable_.size(), 2u);
     EXPECT_EQ(read(), glance::nothing);
     EXPECT_TRUE(reading_.empty());

@@ -2,7 +2,7 @@
 // How a socket begins and ends, and what it passes to its pattern and its monitor.
 #include "core/socket/socket.hpp"
 #include "base/system/no_cancellation.hpp"
-#include "core/pace/write_policy.hpp"
+#include "core/pace/fan_out_writes.hpp"
 #include "core/socket/socket_services.hpp"
 
 #include <cerrno>
@@ -32,8 +32,8 @@ socket::socket(socket_services& owner, const pattern_row& row,
     link_->mechanisms = context_.mechanisms();
     link_->inproc = &context_.inproc();
     link_->subscriptions = pattern_->subscriptions();
-    link_->fan_out = std::make_shared<fan_out_budget>();
-    link_->fan_out->fans_out = pattern_->fans_out();
+    link_->fan_out = std::make_shared<fan_out_writes>();
+    link_->fan_out->sends_to_many = pattern_->fans_out();
     link_->context_hold = std::move(context_hold);
 }
 

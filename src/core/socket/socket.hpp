@@ -119,14 +119,14 @@ public:
         const taken_part part = fast_path_.take(most);
         if (part) [[likely]] {
             more_ = part.more();
-            ++received_;
+            receives_.received();
         }
         return part;
     }
     void received()
     {
         pattern_->received();
-        ++received_;
+        receives_.received();
         after_operation(0);
     }
     /// Properties of the peer the part given last came from, with a reference that the caller owns;
@@ -174,10 +174,8 @@ public:
     base::adaptive_spin& polling_spin() noexcept { return polling_spin_; }
     /// What its open connections, its waits and the calling thread have done so far.
     traffic_counts counts();
-    /// Parts of messages since this was last asked.
-    unsigned take_received() noexcept { return std::exchange(received_, 0); }
-    /// Do the connections that this thread reads by itself bring a stream? As of the last look.
-    bool in_stream() const noexcept { return reading_.in_stream(); }
+    /// How what was received since this was last asked has come.
+    cadence take_cadence() noexcept { return receives_.now(!reading_.empty(), reading_.is_bulk()); }
     /// The thread has found nothing and waits for input of this and other sockets. Adds what it has
     /// to wait for as well, the connections that it reads by itself; if that would be more than
     /// `most`, the I/O threads read again, and it is false: look again. Only for a socket without a
@@ -192,7 +190,7 @@ public:
     /// got.
     void flush() noexcept;
     /// Calls that do not wait write no batches from now on: the caller sees to them, with flush()
-    /// and burst::end_of_this_thread().
+    /// and flush_list::flush_this_thread().
     void leave_batches_to_caller(bool leave) noexcept { leaves_batches_ = leave; }
     /// See pattern::peer_events. 0 or errno.
     int peer_events(std::string_view routing_id, int& out);
@@ -359,7 +357,7 @@ private:
     base::adaptive_spin receiving_spin_;
     base::adaptive_spin sending_spin_;
     base::adaptive_spin polling_spin_;
-    unsigned received_ = 0;
+    receiving_cadence receives_;
     pipe_table pipes_;
     endpoint_list endpoints_;
     shared_text last_endpoint_;

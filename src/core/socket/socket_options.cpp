@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The options of a socket, of which endpoints keep what held when they were made.
 #include "core/options/shared_options.hpp"
-#include "core/pace/burst.hpp"
+#include "core/pace/flush_list.hpp"
 #include "core/socket/socket.hpp"
 
 #include <cerrno>
@@ -44,8 +44,8 @@ traffic_counts socket::counts()
         all.failed_spins += spin->counters().failed_spins.value();
         all.sleeps += spin->counters().sleeps.value();
     }
-    if (const burst* const thread = burst::of_this_thread()) {
-        const burst::flush_counters& batches = thread->counters();
+    if (const flush_list* const thread = flush_list::of_this_thread()) {
+        const flush_list::flush_counters& batches = thread->counters();
         all.due_flushes = batches.due.value();
         all.ended_batches = batches.ended.value();
         all.guard_rounds = batches.by_guard.value();

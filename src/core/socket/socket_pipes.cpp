@@ -2,8 +2,8 @@
 // The pipes of a socket: how they come and go, and what the mail about them makes its pattern do.
 #include "base/system/no_cancellation.hpp"
 #include "base/tuning.hpp"
-#include "core/pace/burst.hpp"
-#include "core/pace/write_policy.hpp"
+#include "core/pace/fan_out_writes.hpp"
+#include "core/pace/flush_list.hpp"
 #include "core/socket/socket.hpp"
 #include "core/socket/socket_services.hpp"
 
@@ -173,17 +173,12 @@ void socket::ignore_arrivals(pipe_end& pipe)
 
 void socket::begin_message_to_many(std::size_t pipes)
 {
-    if (pipes > tuning::batching::max_connections_per_thread)
-        link_->fan_out->begin_message_to_many(pipes, burst::clock::now());
-    else
-        link_->fan_out->begin_message_to_few();
+    link_->fan_out->begin_message(pipes, flush_list::clock::now);
 }
 
 void socket::end_message_to_many()
 {
-    if (link_->fan_out->message == fan_out_budget::extent::many)
-        link_->fan_out->end_message_to_many(burst::clock::now());
-    link_->fan_out->message = fan_out_budget::extent::unknown;
+    link_->fan_out->end_message(flush_list::clock::now);
 }
 
 void socket::drop_pipes()

@@ -4,8 +4,8 @@
 #include "base/system/held_signals.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/sleep.hpp"
-#include "core/pace/burst.hpp"
-#include "core/pace/write_policy.hpp"
+#include "core/pace/fan_out_writes.hpp"
+#include "core/pace/flush_list.hpp"
 #include "core/socket/socket.hpp"
 
 #include <algorithm>
@@ -86,7 +86,7 @@ int socket::sleep(base::deadline until, bool for_input)
     write_batches();
     if (gate_) { // connections are never leased to one of many threads
         using purpose = socket_gate::purpose;
-        const bool in_stream = take_received() > tuning::spin::max_messages_in_dialogue;
+        const bool in_stream = sleeps_at_once(take_cadence());
         const int error = gate_->sleep(*box_, mail_seen_, until,
                                        !for_input  ? purpose::room
                                        : in_stream ? purpose::message_of_stream
@@ -96,11 +96,8 @@ int socket::sleep(base::deadline until, bool for_input)
     base::wait_result woken{};
     if (for_input) {
         consider_reading();
-        const unsigned received = take_received();
         woken = receiving_spin_.wait(
-            reading_.empty() ? received > tuning::spin::max_messages_in_dialogue
-                             : reading_.in_stream(),
-            until,
+            sleeps_at_once(take_cadence()), until,
             [&] {
                 return box_->has_mail()   ? base::glance::news
                        : reading_.empty() ? base::glance::nothing
@@ -157,13 +154,14 @@ void socket::flush() noexcept
 void socket::write_batches() noexcept
 {
     flush(); // is cheaper for connections of this socket
-    burst::end_of_this_thread();
+    flush_list::flush_this_thread();
 }
 
 // A thread that waits again and again is served best by reading its connections itself.
 void socket::consider_reading()
 {
-    if (!reading_.is_worth_asking() || box_->watched() ||
+    receives_.waits(flush_list::clock::now());
+    if (!receives_.asks_to_read() || !reading_.empty() || box_->watched() ||
         pipes_.size() > tuning::direct_reading::max_connections)
         return;
     pipes_.for_each([](pipe_end& pipe) { pipe.ask_to_read(); });
@@ -190,8 +188,8 @@ bool socket::leave_reading()
 // Who had to wait for room is in the middle of sending.
 void socket::note_wait_for_room() noexcept
 {
-    burst::expect_more_of_this_thread();
-    link_->fan_out->waited_for_room(burst::clock::now());
+    flush_list::expect_more_of_this_thread();
+    link_->fan_out->waited_for_room(flush_list::clock::now());
 }
 
 int socket::wait_to_send(const frame& part, bool dont_wait)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/wait/poll.hpp"
 
-#include "core/pace/burst.hpp"
+#include "core/pace/flush_list.hpp"
 
 #include <cerrno>
 #include <pthread.h>
@@ -75,7 +75,7 @@ int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
         if (const int error = check_sockets(ready, mail))
             return error;
         if (!ready && timed_out)
-            burst::end_of_this_thread();
+            flush_list::flush_this_thread();
         if (ready || timed_out)
             return 0;
         if (mail) { // a later item may have taken the news for an earlier one of the same socket

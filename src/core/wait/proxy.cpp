@@ -3,8 +3,7 @@
 
 #include "base/tuning.hpp"
 
-#include "core/pace/burst.hpp"
-#include "core/pace/held_wakeups.hpp"
+#include "core/pace/flush_list.hpp"
 
 #include <algorithm>
 #include <array>
@@ -151,7 +150,7 @@ int proxy::look_for_news(bool& news)
     return 0;
 }
 
-// Of all sockets first: to flush them is cheaper than to end a burst to them.
+// Of all sockets first: to flush them is cheaper by their pipes.
 void proxy::write_batches()
 {
     for (socket* each : {front_.at, back_.at, capture_, control_})
@@ -160,7 +159,7 @@ void proxy::write_batches()
             if (!mine.error())
                 each->flush();
         }
-    burst::end_of_this_thread();
+    flush_list::flush_this_thread();
 }
 
 int proxy::sleep()
@@ -185,14 +184,14 @@ int proxy::collect_mail()
 
 int proxy::move_messages(bool& moved)
 {
-    std::optional<held_wakeups> held;
+    std::optional<flush_list::held_readers> held;
     if (!front_.at->gate() && !back_.at->gate()) // others may close one that many threads use
         held.emplace();
     for (direction& way : ways_) {
         bool moved_this_way = false;
         for (int messages = 0; messages < tuning::turn::proxy_messages; ++messages) {
             if (messages % tuning::turn::proxy_messages_between_checks == 0)
-                held_wakeups::look();
+                flush_list::flush_due_of_this_thread();
             switch (forward(way)) {
             case progress::moved:
                 moved = moved_this_way = true;

@@ -3,7 +3,7 @@
 
 #include "base/tuning.hpp"
 
-#include "core/pace/burst.hpp"
+#include "core/pace/flush_list.hpp"
 
 #include <algorithm>
 #include <array>
@@ -71,7 +71,7 @@ bool wait_set::has_alarm()
 int wait_set::sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
                     const sigset_t* mask)
 {
-    burst::end_of_this_thread();
+    flush_list::flush_this_thread();
     const bool by_habit = !with_descriptors_ && gates_.empty();
     if (!by_habit && leave_reading())
         return 0;
@@ -107,13 +107,11 @@ base::wait_result wait_set::sleep_on_waiter(base::deadline until)
         for (socket* each : readers_)
             if (!each->prepare_to_poll(leased_, tuning::direct_reading::max_connections))
                 return base::wait_result::signalled;
-    unsigned messages = 0;
+    bool sleeps = false;
     for (socket* each : own_)
-        messages += each->take_received();
+        sleeps |= sleeps_at_once(each->take_cadence());
     return own_.front()->polling_spin().wait(
-        leased_.empty() ? messages > tuning::spin::max_messages_in_dialogue
-                        : std::ranges::any_of(readers_, &socket::in_stream),
-        until,
+        sleeps, until,
         [&] {
             if (waiter_.count() != seen_ || std::ranges::any_of(boxes_, &base::mailbox::has_mail))
                 return base::glance::news;

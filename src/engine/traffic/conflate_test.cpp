@@ -158,11 +158,11 @@ TEST_F(ConflatingWriter, writes_what_is_in_the_slot_and_sleeps)
     put("old");
     put("new");
     EXPECT_FALSE(out_.drained());
-    EXPECT_EQ(core::writer::status::idle, out_.drain().state);
+    EXPECT_EQ(core::writer_is::nobody, out_.drain().who);
     EXPECT_EQ(std::string("\0\3new", 5), first_.written);
     EXPECT_TRUE(out_.drained());
     EXPECT_TRUE(put("next")) << "the consumer must be woken";
-    EXPECT_EQ(core::writer::status::idle, out_.drain_directly().state);
+    EXPECT_EQ(core::writer_is::nobody, out_.write_queued().who);
     EXPECT_EQ(std::string("\0\3new\0\4next", 11), first_.written);
 }
 
@@ -171,12 +171,12 @@ TEST_F(ConflatingWriter, a_message_begun_is_finished_before_a_newer_one)
     first_.room = 3;
     out_.attach(first_, {});
     put("begun");
-    EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
+    EXPECT_EQ(core::writer_is::blocked, out_.drain().who);
     put("skipped");
     put("newest");
     out_.send_command({traffic_command_kind::pong, {}, 0});
     first_.room = 100;
-    EXPECT_EQ(core::writer::status::idle, out_.drain().state);
+    EXPECT_EQ(core::writer_is::nobody, out_.drain().who);
     EXPECT_EQ(std::string("\0\5begun\4\5\4PONG\0\6newest", 22), first_.written);
 }
 
@@ -184,12 +184,12 @@ TEST_F(ConflatingWriter, a_message_not_begun_waits_for_the_next_connection)
 {
     out_.attach(first_, {});
     put("whole");
-    EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
+    EXPECT_EQ(core::writer_is::blocked, out_.drain().who);
     out_.detach();
     EXPECT_FALSE(out_.drained());
     second_.room = 100;
     out_.attach(second_, {});
-    EXPECT_EQ(core::writer::status::idle, out_.drain().state);
+    EXPECT_EQ(core::writer_is::nobody, out_.drain().who);
     EXPECT_EQ(std::string("\0\5whole", 7), second_.written);
 }
 
@@ -200,7 +200,7 @@ TEST_F(ConflatingWriter, a_message_half_sent_is_sent_again_unless_there_is_a_new
             first_.room = 3;
             out_.attach(first_, {}, make_wire(kind));
             put("half");
-            EXPECT_EQ(core::writer::status::blocked, out_.drain().state);
+            EXPECT_EQ(core::writer_is::blocked, out_.drain().who);
             if (is_replaced)
                 put("next");
             out_.detach();
@@ -208,7 +208,7 @@ TEST_F(ConflatingWriter, a_message_half_sent_is_sent_again_unless_there_is_a_new
             second_.written.clear();
             second_.room = 100;
             out_.attach(second_, {});
-            EXPECT_EQ(core::writer::status::idle, out_.drain().state);
+            EXPECT_EQ(core::writer_is::nobody, out_.drain().who);
             EXPECT_EQ(std::string(is_replaced ? "\0\4next" : "\0\4half", 6), second_.written);
             out_.detach();
         }

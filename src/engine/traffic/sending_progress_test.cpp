@@ -97,7 +97,7 @@ TEST(sending_progress, is_told_by_the_bytes_that_the_stream_holds)
     EXPECT_EQ(0, out.progress().written_bytes); // without a connection
     out.attach(stream, std::vector<std::byte>(100));
     stream.room = 60;
-    EXPECT_EQ(core::writer::status::blocked, out.drain().state);
+    EXPECT_EQ(core::writer_is::blocked, out.drain().who);
     EXPECT_EQ(60, out.progress().written_bytes);
     EXPECT_EQ(0, out.progress().acknowledged_bytes);
     EXPECT_TRUE(out.progress().control_waits);
@@ -105,7 +105,7 @@ TEST(sending_progress, is_told_by_the_bytes_that_the_stream_holds)
     EXPECT_EQ(40, out.progress().acknowledged_bytes);
     EXPECT_EQ(0U, out.progress().times_made_room);
     stream.room = 40;
-    EXPECT_EQ(core::writer::status::idle, out.drain().state);
+    EXPECT_EQ(core::writer_is::nobody, out.drain().who);
     EXPECT_EQ(100, out.progress().written_bytes);
     EXPECT_EQ(40, out.progress().acknowledged_bytes);
     EXPECT_EQ(1U, out.progress().times_made_room);

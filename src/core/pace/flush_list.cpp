@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace/burst.hpp"
+#include "core/pace/flush_list.hpp"
 
-#include "base/rules.hpp"
 #include "base/tuning.hpp"
 
 #include "base/memory/thread_own.hpp"
 #include "base/sync/asymmetric_fence.hpp"
 #include "base/system/no_cancellation.hpp"
-#include "core/pace/held_wakeups.hpp"
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
@@ -20,38 +18,37 @@
 namespace zlink::core {
 namespace {
 
-struct own_burst {
-    own_burst() noexcept = default;
-    own_burst(const own_burst&) = delete;
-    own_burst& operator=(const own_burst&) = delete;
-    ~own_burst()
+struct own_list {
+    own_list() noexcept = default;
+    own_list(const own_list&) = delete;
+    own_list& operator=(const own_list&) = delete;
+    ~own_list()
     {
         if (held)
-            held->end();
+            held->flush();
     }
-    std::shared_ptr<burst> held;
+    std::shared_ptr<flush_list> held;
 };
-using burst_of_thread = base::thread_own<own_burst>;
-const burst_of_thread keep_burst_of_thread;
+using list_of_thread = base::thread_own<own_list>;
+const list_of_thread keep_list_of_thread;
 
 // In the child of fork() the connections are those of the parent, which writes the batches itself.
 // They are not let go either: they were never to end in the child.
-void forget_burst_of_parent() noexcept
+void forget_list_of_parent() noexcept
 {
-    if (own_burst* const own = burst_of_thread::find())
+    if (own_list* const own = list_of_thread::find())
         std::construct_at(&own->held);
 }
 [[maybe_unused]] const int forgotten_over_fork =
-    ::pthread_atfork(nullptr, nullptr, forget_burst_of_parent);
+    ::pthread_atfork(nullptr, nullptr, forget_list_of_parent);
 
 } // namespace
 
-/// Looks after a burst whose thread may stay away: soon at first, then less often. It ends when
-/// nothing has been left to it for a while.
-/// Thread safety: the I/O thread it was made for.
-class burst::guard {
+/// Has the batches of a thread that may stay away written: soon at first, then less often. It ends
+/// when nothing has been left to it for a while. Thread safety: the I/O thread it was made for.
+class flush_list::guard {
 public:
-    guard(std::shared_ptr<burst> whose, boost::asio::io_context& io)
+    guard(std::shared_ptr<flush_list> whose, boost::asio::io_context& io)
         : whose_(std::move(whose)), timer_(io)
     {}
     guard(const guard&) = delete;
@@ -81,18 +78,15 @@ private:
     bool look() noexcept
     {
         interval_ = std::min(interval_ * 2, tuning::batching::max_guard_interval);
-        const std::shared_ptr<burst> looked_at = whose_; // until the lock is let go
-        const std::unique_lock lock(looked_at->mutex_, std::try_to_lock);
+        const std::shared_ptr<flush_list> guarded = whose_; // until the lock is let go
+        const std::unique_lock lock(guarded->mutex_, std::try_to_lock);
         if (!lock)
             return true; // the thread is at it
-        const auto& entries = whose_->entries_;
-        // A stream to one connection is a little faster if the I/O thread writes some of it.
-        if ((base::rule_is_on(base::rule::guard_joins_in) && entries.size() == 1) ||
-            clock::now() - whose_->looked_at() >= tuning::batching::max_delay) {
+        if (whose_->is_due(clock::now())) {
             whose_->counters_.by_guard.add();
-            whose_->erase_if([](auto& each) { return !each.request_write_for_owner(); });
+            whose_->erase_if([](auto& each) { return !each.request_write(); });
         }
-        idle_looks_ = entries.empty() ? idle_looks_ + 1 : 0;
+        idle_looks_ = whose_->entries_.empty() ? idle_looks_ + 1 : 0;
         if (idle_looks_ < tuning::batching::idle_guard_rounds)
             return true;
         whose_->guarded_ = false; // with the lock: who adds a connection sees to another guard
@@ -100,68 +94,131 @@ private:
         return false;
     }
 
-    std::shared_ptr<burst> whose_;
+    std::shared_ptr<flush_list> whose_;
     boost::asio::steady_timer timer_;
     std::chrono::nanoseconds interval_ = tuning::batching::max_delay;
     unsigned idle_looks_ = 0;
 };
 
-burst* burst::of_this_thread() noexcept
+flush_list* flush_list::find_of_this_thread() noexcept
 {
-    own_burst* const own = burst_of_thread::find_or_make();
+    own_list* const own = list_of_thread::find();
+    return own ? own->held.get() : nullptr;
+}
+
+flush_list* flush_list::of_this_thread() noexcept
+{
+    own_list* const own = list_of_thread::find_or_make();
     if (!own)
         return nullptr;
     if (!own->held) [[unlikely]] {
         try {
-            own->held = std::make_shared<burst>();
+            own->held = std::make_shared<flush_list>();
         } catch (const std::bad_alloc&) {
         }
     }
     return own->held.get();
 }
 
-void burst::end_of_this_thread() noexcept
+void flush_list::flush_this_thread() noexcept
 {
-    held_wakeups::tell();
-    if (own_burst* const own = burst_of_thread::find(); own && own->held)
-        own->held->end();
+    if (flush_list* const own = find_of_this_thread())
+        own->flush();
 }
 
-void burst::expect_more_of_this_thread() noexcept
+void flush_list::expect_more_of_this_thread() noexcept
 {
-    if (own_burst* const own = burst_of_thread::find(); own && own->held)
-        own->held->expect_more();
+    if (flush_list* const own = find_of_this_thread())
+        own->expect_more();
 }
+
+void flush_list::flush_due_of_this_thread() noexcept
+{
+    if (flush_list* const own = find_of_this_thread();
+        own && (own->has_batches() || !own->readers_.empty()))
+        own->flush_if_due(clock::now());
+}
+
+// --- readers -----------------------------------------------------------------------------------
+
+flush_list::held_readers::held_readers() noexcept
+{
+    flush_list* const own = of_this_thread();
+    if (!own || own->holds_readers_)
+        return;
+    try {
+        own->readers_.reserve(tuning::batching::max_held_readers);
+    } catch (const std::bad_alloc&) {
+        return;
+    }
+    of_ = own->shared_from_this();
+    of_->holds_readers_ = true;
+}
+
+flush_list::held_readers::~held_readers()
+{
+    if (!of_)
+        return;
+    of_->tell_readers();
+    of_->holds_readers_ = false;
+}
+
+void flush_list::hold(std::shared_ptr<void> reader, tell_function tell) noexcept
+{
+    const auto now = clock::now();
+    if (readers_.size() == tuning::batching::max_held_readers)
+        tell_readers();
+    else
+        tell_readers_if_due(now);
+    if (readers_.empty())
+        first_reader_ = now;
+    readers_.push_back({std::move(reader), tell}); // there is room
+}
+
+void flush_list::tell_readers() noexcept
+{
+    for (const auto& reader : readers_)
+        reader.tell(reader.object.get());
+    readers_.clear();
+}
+
+void flush_list::tell_readers_if_due(time_point now) noexcept
+{
+    if (!readers_.empty() && now - first_reader_ >= tuning::batching::max_delay)
+        tell_readers();
+}
+
+// --- batches -----------------------------------------------------------------------------------
 
 template <class Condition>
-void burst::erase_if(Condition condition) noexcept
+void flush_list::erase_if(Condition condition) noexcept
 {
     std::erase_if(entries_, [&](const entry& each) { return condition(*each.connection); });
     batches_.store(entries_.size(), std::memory_order_relaxed);
 }
 
-void burst::clear() noexcept
+void flush_list::clear() noexcept
 {
     entries_.clear();
     batches_.store(0, std::memory_order_relaxed);
 }
 
-void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_context& io,
-                time_point now) noexcept
+void flush_list::add(std::shared_ptr<batched_connection> connection, boost::asio::io_context& io,
+                     time_point now) noexcept
 {
     wrote(now);
     bool needs_guard = false;
     try {
         const std::lock_guard lock(mutex_);
         if (entries_.empty())
-            looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
-        // It may be there from an ownership that somebody else has ended.
+            flushed_at(now);
+        // It may be there from batches that somebody else has ended.
         if (std::ranges::find(entries_, connection, &entry::connection) == entries_.end())
             entries_.push_back({connection, connection->committed_messages() - 1});
         batches_.store(entries_.size(), std::memory_order_relaxed);
         needs_guard = !std::exchange(guarded_, true);
     } catch (const std::bad_alloc&) {
-        if (connection->end_ownership()) {
+        if (connection->stop_batches()) {
             base::heavy_fence();
             connection->leave_to_io_thread();
         }
@@ -178,7 +235,7 @@ void burst::add(std::shared_ptr<batched_connection> connection, boost::asio::io_
 }
 
 // Without memory for a guard nothing is batched.
-void burst::arm(boost::asio::io_context& io) noexcept
+void flush_list::arm(boost::asio::io_context& io) noexcept
 {
     const base::no_cancellation whole;
     try {
@@ -192,33 +249,34 @@ void burst::arm(boost::asio::io_context& io) noexcept
     }
 }
 
-void burst::look(time_point now) noexcept
+void flush_list::flush_if_due(time_point now) noexcept
 {
-    if (now - looked_at() >= tuning::batching::max_delay)
+    tell_readers_if_due(now);
+    if (has_batches() && is_due(now))
         write_all();
 }
 
-void burst::wrote_batch(time_point now) noexcept
+void flush_list::wrote_batch(time_point now) noexcept
 {
     wrote(now);
     if (has_several())
-        look(now);
+        flush_if_due(now);
     else
-        looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+        flushed_at(now);
 }
 
-void burst::write_all() noexcept
+void flush_list::write_all() noexcept
 {
     const std::lock_guard lock(mutex_);
     counters_.due.add();
-    erase_if([](auto& each) { return !each.write_committed(); });
+    erase_if([](auto& each) { return !each.write_batch(); });
     const time_point now = clock::now();
     wrote(now);
-    looked_at_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
+    flushed_at(now);
 }
 
 // With the lock. Messages of a batch wake nobody, so they are not counted one by one.
-std::uint64_t burst::batched_messages() const noexcept
+std::uint64_t flush_list::batched_messages() const noexcept
 {
     std::uint64_t messages = 0;
     for (const entry& each : entries_)
@@ -226,46 +284,29 @@ std::uint64_t burst::batched_messages() const noexcept
     return messages;
 }
 
-// Was there enough between two waits for batches to be worth while? Who waits again without having
-// sent has learned nothing.
-void burst::note_length(std::uint64_t batched) noexcept
+void flush_list::flush() noexcept
 {
-    if (std::exchange(is_silent_, true))
-        return;
-    const bool was_long = is_wide_ ||
-                          quick_wakes_of_burst_ + 1 >= tuning::batching::messages_of_long_burst ||
-                          batched >= tuning::batching::messages_of_long_burst;
-    if (was_long)
-        long_bursts_ = std::min(long_bursts_ + 1, tuning::batching::max_long_bursts_counted);
-    else if (long_bursts_ != 0)
-        --long_bursts_;
-    quick_wakes_of_burst_ = 0;
-}
-
-void burst::end() noexcept
-{
-    quick_wakes_ = 0;
-    more_input_ = false;
-    if (batches_.load(std::memory_order_relaxed) == 0) {
-        note_length(0);
+    tell_readers();
+    if (!has_batches()) {
+        cadence_.waits(is_wide_ ? SIZE_MAX : 0);
         is_wide_ = false;
         return;
     }
     const std::lock_guard lock(mutex_);
     counters_.ended.add();
-    note_length(batched_messages());
+    cadence_.waits(is_wide_ ? SIZE_MAX : batched_messages());
     is_wide_ = false;
-    if (end_ownerships())
+    if (stop_all())
         for (const entry& each : entries_)
             each.connection->write_last();
     clear();
 }
 
 // With the lock. The I/O threads write what is left.
-void burst::hand_over() noexcept
+void flush_list::hand_over() noexcept
 {
     counters_.handed_over.add();
-    if (end_ownerships())
+    if (stop_all())
         for (const entry& each : entries_)
             each.connection->leave_to_io_thread();
     clear();
@@ -273,9 +314,9 @@ void burst::hand_over() noexcept
 
 // With the lock. One fence for all: it interrupts the other threads of the process. False if there
 // is nothing left to be done for any.
-bool burst::end_ownerships() noexcept
+bool flush_list::stop_all() noexcept
 {
-    erase_if([](auto& each) { return !each.end_ownership(); });
+    erase_if([](auto& each) { return !each.stop_batches(); });
     if (entries_.empty())
         return false;
     base::heavy_fence();

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pace/held_wakeups.hpp"
+#include "core/pace/flush_list.hpp"
 
 #include "base/tuning.hpp"
 
-#include "core/pace/burst.hpp"
 #include "core/pipe/pipe.hpp"
 #include "support/scarce_memory.hpp"
 
@@ -18,7 +17,7 @@ namespace zlink::core {
 namespace {
 
 /// Readers in this process, all of which wait for a message.
-class HeldWakeups : public ::testing::Test {
+class HeldReaders : public ::testing::Test {
 protected:
     struct reader {
         std::shared_ptr<base::mailbox> box = std::make_shared<base::mailbox>();
@@ -51,11 +50,11 @@ protected:
     };
 };
 
-TEST_F(HeldWakeups, tells_all_readers_at_the_end)
+TEST_F(HeldReaders, tells_all_readers_at_the_end)
 {
     std::vector<reader> readers(3);
     {
-        const held_wakeups held;
+        const flush_list::held_readers held;
         for (reader& each : readers) {
             each.write();
             EXPECT_FALSE(each.told());
@@ -68,70 +67,70 @@ TEST_F(HeldWakeups, tells_all_readers_at_the_end)
     EXPECT_TRUE(other.told()) << "nothing is held back any more";
 }
 
-TEST_F(HeldWakeups, tells_before_its_thread_waits)
+TEST_F(HeldReaders, tells_before_its_thread_waits)
 {
     reader one;
-    const held_wakeups held;
+    const flush_list::held_readers held;
     one.write();
-    burst::end_of_this_thread();
+    flush_list::flush_this_thread();
     EXPECT_TRUE(one.told());
     one.wait();
     one.write();
     EXPECT_FALSE(one.told()) << "it goes on then";
 }
 
-TEST_F(HeldWakeups, tells_what_is_too_old)
+TEST_F(HeldReaders, tells_what_is_too_old)
 {
     reader one;
     reader other;
-    const held_wakeups held;
+    const flush_list::held_readers held;
     one.write();
-    const auto first = burst::clock::now();
-    while (burst::clock::now() - first < tuning::batching::max_delay) {
+    const auto first = flush_list::clock::now();
+    while (flush_list::clock::now() - first < tuning::batching::max_delay) {
     }
-    const auto second = burst::clock::now();
+    const auto second = flush_list::clock::now();
     other.write();
     EXPECT_TRUE(one.told());
     while (!other.told())
-        held_wakeups::look();
-    EXPECT_GE(burst::clock::now() - second, tuning::batching::max_delay);
+        flush_list::flush_due_of_this_thread();
+    EXPECT_GE(flush_list::clock::now() - second, tuning::batching::max_delay);
 }
 
-TEST_F(HeldWakeups, tells_when_there_are_many_readers)
+TEST_F(HeldReaders, tells_when_there_are_many_readers)
 {
     std::vector<reader> readers(200);
-    const held_wakeups held;
+    const flush_list::held_readers held;
     for (reader& each : readers)
         each.write();
     EXPECT_TRUE(readers.front().told());
 }
 
-TEST_F(HeldWakeups, holds_back_only_what_its_thread_has_written)
+TEST_F(HeldReaders, holds_back_only_what_its_thread_has_written)
 {
     reader one;
-    const held_wakeups held;
+    const flush_list::held_readers held;
     std::thread([&] { one.write(); }).join();
     EXPECT_TRUE(one.told());
 }
 
-TEST_F(HeldWakeups, is_one_for_each_thread)
+TEST_F(HeldReaders, is_one_for_each_thread)
 {
     reader one;
-    const held_wakeups held;
+    const flush_list::held_readers held;
     {
-        const held_wakeups inner;
+        const flush_list::held_readers inner;
     }
     one.write();
     EXPECT_FALSE(one.told());
 }
 
 #ifdef ZLINK_MEMORY_CAN_BE_SCARCE
-TEST_F(HeldWakeups, holds_nothing_back_without_memory)
+TEST_F(HeldReaders, holds_nothing_back_without_memory)
 {
-    for (int allocations = 0; allocations < 2; ++allocations)
+    for (int allocations = 0; allocations < 3; ++allocations)
         std::thread([allocations] {
             reader one;
-            std::optional<held_wakeups> held;
+            std::optional<flush_list::held_readers> held;
             {
                 const test::memory_for scarce(allocations);
                 held.emplace();
