@@ -33,7 +33,6 @@ DETECTORS = [
     ("core/connection/writer.cpp", "min_messages_per_round"),
     ("core/socket/socket_waiting.cpp", "max_messages_in_dialogue"),
     ("core/pace/fan_out_writes.hpp", "pause_of_stream"),
-    ("core/pace/bulk_sleep.hpp", "messages_in_window"),
     ("base/pace/reader_back_off.hpp", "reads_in_window"),
     ("core/pipe/pipe.cpp", "max_parts_scanned"),
 ]
@@ -78,12 +77,12 @@ LIMITS = {
     "classes with too many public functions": (5, 0),
     "virtual functions of the pipe's peer": (3, 5),
     "flags of a pipe end": (23, 8),
-    "detectors of stream or dialogue": (6, 2),
+    "detectors of stream or dialogue": (5, 2),
     "fields of who writes that are to go": (0, 0),
-    "numeric constants": (252, 250),
+    "numeric constants": (242, 250),
     "files on the way of a first send": (23, 14),
     "functions that are too complex": (4, 0),
-    "lines of core": (14897, 13444),
+    "lines of core": (14667, 13444),
     "include cycles": (0, 0),
 }
 

@@ -12,32 +12,30 @@ namespace zlink::base {
 /// these can be switched off for a whole process, to measure what it earns: ZLINK_ABLATE in the
 /// environment is a list of their names with commas between them. See scripts/ablation.py.
 enum class rule : unsigned char {
-    batching,          ///< a thread batches messages in quick succession: decision 0022
-    early_batching,    ///< one that is known for long bursts begins sooner: 0022
-    expect_more,       ///< further input lets it begin with the first message: 0022
-    unbatched_trials,  ///< messages that batches have delayed in vain are written at once: 0022
-    ownership_ends,    ///< a thread that sends little batches no more: 0022
-    packet_batches,    ///< a batch is written before it would need one more packet: 0002
-    packet_filling,    ///< the tail of a large message waits for the next one: 0020
-    direct_fan_out,    ///< after a pause, some of many connections are written to directly: 0012
-    write_through,     ///< a large body is written from the caller's memory: 0002
-    own_block,         ///< a body that is copied gets a block, not a place in the queue: 0002
-    write_retry,       ///< a sending thread waits a little for room: 0014
-    held_wakeups,      ///< a proxy wakes each reader once for all it has moved: 0022
-    spin,              ///< a thread in a dialogue spins before it sleeps: 0013
-    bulk_sleep,        ///< a reader of large messages sleeps at once: 0019
-    back_off,          ///< a reader over inproc that keeps up makes breaks: 0017
-    receive_placement, ///< large bodies are read to where that is faster: 0016
-    small_reads,       ///< reads begin small and grow: 0024
-    pool_wait,         ///< an allocation waits for a block that is about to come back
+    batching,         ///< a thread batches messages in quick succession: decision 0022
+    early_batching,   ///< one that is known for long bursts begins sooner: 0022
+    expect_more,      ///< further input lets it begin with the first message: 0022
+    unbatched_trials, ///< messages that batches have delayed in vain are written at once: 0022
+    ownership_ends,   ///< a thread that sends little batches no more: 0022
+    packet_batches,   ///< a batch is written before it would need one more packet: 0002
+    packet_filling,   ///< the tail of a large message waits for the next one: 0020
+    direct_fan_out,   ///< after a pause, some of many connections are written to directly: 0012
+    write_through,    ///< a large body is written from the caller's memory: 0002
+    own_block,        ///< a body that is copied gets a block, not a place in the queue: 0002
+    write_retry,      ///< a sending thread waits a little for room: 0014
+    held_wakeups,     ///< a proxy wakes each reader once for all it has moved: 0022
+    spin,             ///< a thread in a dialogue spins before it sleeps: 0013
+    back_off,         ///< a reader over inproc that keeps up makes breaks: 0017
+    small_reads,      ///< reads begin small and grow: 0024
+    pool_wait,        ///< an allocation waits for a block that is about to come back
 };
 
 /// The names of the rules in the order above.
-inline constexpr std::array<std::string_view, 18> rule_names{
-    "batching",          "early_batching", "expect_more",    "unbatched_trials", "ownership_ends",
-    "packet_batches",    "packet_filling", "direct_fan_out", "write_through",    "own_block",
-    "write_retry",       "held_wakeups",   "spin",           "bulk_sleep",       "back_off",
-    "receive_placement", "small_reads",    "pool_wait"};
+inline constexpr std::array<std::string_view, 16> rule_names{
+    "batching",       "early_batching", "expect_more",    "unbatched_trials",
+    "ownership_ends", "packet_batches", "packet_filling", "direct_fan_out",
+    "write_through",  "own_block",      "write_retry",    "held_wakeups",
+    "spin",           "back_off",       "small_reads",    "pool_wait"};
 
 /// A bit for each rule that a list names. Other names in it have no effect.
 constexpr std::uint32_t rules_in(std::string_view list) noexcept

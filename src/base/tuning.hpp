@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 /// What was tried in vain is tried again after intervals that double up to this many of whatever is
-/// counted. Longer = less is lost to trials, but a change is noticed later. 0013, 0017, 0019, 0022
+/// counted. Longer = less is lost to trials, but a change is noticed later. 0013, 0017, 0022
 inline constexpr unsigned max_trial_interval = 1024;
 
 /// When a sending thread batches instead of writing each message: 0002, 0022.
@@ -184,25 +184,8 @@ inline constexpr int cost_of_bad_spin = 2;
 } // namespace spin
 
 /// A rule that tries the other way and compares measures the usual way again after so many windows.
-/// Longer = less is lost to that, but a change is noticed later. 0017, 0019
+/// Longer = less is lost to that, but a change is noticed later. 0017
 inline constexpr unsigned max_windows_of_trial = 256;
-
-/// Whether a reader of large messages sleeps at once: 0019. What counts as large is
-/// `batching::min_unbatched_bytes`, as smaller messages come in batches.
-namespace bulk_sleep {
-
-/// Messages that are compared with those before. More = better times, but slower to notice a
-/// change.
-inline constexpr std::uint64_t messages_in_window = 32;
-/// A trial compares after so many already, and takes so many comparisons.
-inline constexpr std::uint64_t messages_in_trial = 8;
-inline constexpr unsigned windows_of_trial = 4;
-/// The time per byte with which sleeping goes on, as a multiple of that with spins: of a window,
-/// which may differ by chance, and of a whole trial.
-inline constexpr double max_window_ratio = 1.5;
-inline constexpr double max_trial_ratio = 1.05;
-
-} // namespace bulk_sleep
 
 /// Whether a reader over inproc that keeps up with the writer backs off: 0017.
 namespace back_off {
@@ -247,16 +230,6 @@ inline constexpr milliseconds max_poll_slice{8};
 /// Whether large bodies are read into the receiver's memory: 0016.
 namespace placement {
 
-/// Only reads into so much space are timed.
-inline constexpr std::size_t min_offered_bytes = 48 * 1024;
-/// Only reads of so much are timed: with less the call takes more than the copy.
-inline constexpr std::size_t min_timed_bytes = 16 * 1024;
-/// The worse place is tried again after so many reads.
-inline constexpr unsigned reads_between_trials = 16 * 1024;
-/// Reads that are averaged before the times are compared.
-inline constexpr unsigned min_reads = 8;
-/// The copy from a block to the receiver, in a cache.
-inline constexpr double copy_ns_per_byte = 0.06;
 /// What is moved at most to go on elsewhere with a body that has begun.
 inline constexpr std::size_t max_moved_bytes = 16 * 1024;
 

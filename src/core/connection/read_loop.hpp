@@ -34,9 +34,9 @@ concept read_steps = requires(T steps, std::span<iovec> space, const iovec* fill
     {
         steps.prepare(space)
         } -> std::same_as<int>;
-    /// Reads to them; they have room for so many bytes.
+    /// Reads to them.
     {
-        steps.read(filled, count, bytes)
+        steps.read(filled, count)
         } -> std::same_as<transport::io_result>;
     /// Takes so many bytes that were read; false ends the loop.
     {
@@ -59,7 +59,7 @@ pump_end pump(Steps& steps, short_read when_short = short_read::ends)
         if (count == 0)
             return pump_end::no_memory;
         const std::size_t room_bytes = transport::total_bytes(space, count);
-        const transport::io_result result = steps.read(space, count, room_bytes);
+        const transport::io_result result = steps.read(space, count);
         if (result.would_block())
             return pump_end::dry;
         if (result.failed() || result.bytes == 0)

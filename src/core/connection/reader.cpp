@@ -23,7 +23,7 @@ public:
         : incoming_(in), decoder_(in.decoder()), from_(from)
     {}
     int prepare(std::span<iovec> space) noexcept { return decoder_.prepare(space); }
-    transport::io_result read(const iovec* space, int count, std::size_t) noexcept
+    transport::io_result read(const iovec* space, int count) noexcept
     {
         return from_.read_some(space, count);
     }
@@ -113,7 +113,7 @@ public:
         space[0] = {bytes_, sizeof bytes_};
         return 1;
     }
-    transport::io_result read(const iovec* space, int count, std::size_t) noexcept
+    transport::io_result read(const iovec* space, int count) noexcept
     {
         return from_.read_some(space, count);
     }

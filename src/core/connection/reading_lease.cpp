@@ -10,8 +10,6 @@
 #include <utility>
 
 namespace zlink::core {
-namespace {} // namespace
-
 // --- the socket's thread
 
 reading_lease::request reading_lease::read_for_room() noexcept
@@ -40,7 +38,7 @@ reading_lease::leased_step reading_lease::read_leased(std::span<std::byte> memor
     if (reader_ != reader::leased)
         return {};
     const unsigned reads_before = reads_;
-    if (!in_->reads_outside() && sharing_->place.outside())
+    if (!in_->reads_outside())
         in_->offer_memory(memory);
     const direct_end end = read_directly();
     const auto body = in_->take_outside_body();
@@ -52,7 +50,7 @@ reading_lease::leased_step reading_lease::read_leased(std::span<std::byte> memor
     // Input that there is no room for must not end a sleep; the next call looks again.
     const int awaited = end == direct_end::full ? -1 : sharing_->descriptor;
     return {{!ended, in_->consumer_was_asleep(), reads_ != reads_before, awaited,
-             in_->reads_outside(), body, sharing_->wait.sleeps()},
+             in_->reads_outside(), body},
             ended};
 }
 
@@ -99,27 +97,21 @@ public:
         return false;
     }
     int prepare(std::span<iovec> space) noexcept { return in_.prepare(space); }
-    transport::io_result read(const iovec* space, int count, std::size_t room_bytes) noexcept
+    transport::io_result read(const iovec* space, int count) noexcept
     {
-        return lease_.read_timed(space, count, room_bytes);
+        return lease_.from_->read_some(space, count);
     }
     bool received(std::size_t bytes) noexcept
     {
         ++lease_.reads_;
         bytes_ += bytes;
-        const std::uint64_t complete_before = in_.messages();
         engine::inbound_error& error = lease_.sharing_->found.error;
         try {
             error = in_.received(bytes);
         } catch (...) {
             error = engine::inbound_error::out_of_memory;
         }
-        if (error != engine::inbound_error::none)
-            return false;
-        const std::uint64_t complete = in_.messages() - complete_before;
-        lease_.sharing_->wait.note(complete, bytes, complete > 1 || in_.in_message(),
-                                   base::steady_clock::now);
-        return true;
+        return error == engine::inbound_error::none;
     }
     /// Why may_read() was false last.
     direct_end end() const noexcept { return end_; }
@@ -145,19 +137,6 @@ reading_lease::direct_end reading_lease::read_directly() noexcept
     // Without memory the I/O thread will find the same.
     return how == pump_end::dry && sharing_->found.commands.empty() ? direct_end::dry
                                                                     : direct_end::needs_io_thread;
-}
-
-transport::io_result reading_lease::read_timed(const iovec* space, int count,
-                                               std::size_t offered) noexcept
-{
-    if (offered < tuning::placement::min_offered_bytes)
-        return from_->read_some(space, count);
-    const bool outside = in_->reads_outside();
-    const auto begin = base::steady_clock::now();
-    const auto result = from_->read_some(space, count);
-    if (result.bytes >= tuning::placement::min_timed_bytes)
-        sharing_->place.note(outside, result.bytes, base::steady_clock::now() - begin);
-    return result;
 }
 
 bool reading_lease::keep_for_later(std::span<const std::byte> command)

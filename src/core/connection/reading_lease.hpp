@@ -2,8 +2,6 @@
 #pragma once
 
 #include "base/counter.hpp"
-#include "core/pace/bulk_sleep.hpp"
-#include "core/pace/receive_placement.hpp"
 #include "core/pipe/inlet.hpp"
 #include "engine/traffic/decoder.hpp"
 #include "transport/stream.hpp"
@@ -108,9 +106,6 @@ private:
     struct sharing {
         explicit sharing(boost::asio::io_context& io) : timer(io) {}
 
-        // under the mutex
-        receive_placement place;
-        bulk_sleep wait;
         // of whoever reads
         findings found;
         int descriptor = -1; ///< to wait for, while the stream is released
@@ -127,7 +122,6 @@ private:
     void prepare();
     void hand_over(engine::decoder& in, transport::stream& from, reader to);
     direct_end read_directly() noexcept;
-    transport::io_result read_timed(const iovec* space, int count, std::size_t offered) noexcept;
     void end_direct_reading() noexcept;
     bool was_used();
 

@@ -103,13 +103,10 @@ public:
         last_wait_ = now;
     }
     /// The cadence of what was received since the last wait. `reads`: the thread reads connections
-    /// by itself, each time all that is there. `bulk`: these bring large messages, whether they are
-    /// answered or not.
-    cadence now(bool reads, bool bulk) noexcept
+    /// by itself, each time all that is there.
+    cadence now(bool reads) noexcept
     {
         const unsigned parts = std::exchange(parts_, 0);
-        if (reads && bulk)
-            return cadence::bulk;
         if (!reads && parts > tuning::spin::max_messages_in_dialogue)
             return cadence::stream;
         return quick_waits_ != 0 ? cadence::dialogue : cadence::sparse;

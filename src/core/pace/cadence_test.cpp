@@ -147,28 +147,22 @@ protected:
 TEST_F(ReceivingCadence, is_a_dialogue_where_waits_follow_each_other)
 {
     wait(1s);
-    EXPECT_EQ(cadence::sparse, of_.now(false, false));
+    EXPECT_EQ(cadence::sparse, of_.now(false));
     wait(tuning::direct_reading::quick_wait - 1ns);
-    EXPECT_EQ(cadence::dialogue, of_.now(false, false));
+    EXPECT_EQ(cadence::dialogue, of_.now(false));
     wait(tuning::direct_reading::quick_wait);
-    EXPECT_EQ(cadence::sparse, of_.now(false, false));
+    EXPECT_EQ(cadence::sparse, of_.now(false));
 }
 
 TEST_F(ReceivingCadence, is_a_stream_of_many_messages_between_two_waits)
 {
     receive(tuning::spin::max_messages_in_dialogue);
-    EXPECT_EQ(cadence::sparse, of_.now(false, false));
+    EXPECT_EQ(cadence::sparse, of_.now(false));
     receive(tuning::spin::max_messages_in_dialogue + 1);
-    EXPECT_EQ(cadence::stream, of_.now(false, false));
-    EXPECT_EQ(cadence::sparse, of_.now(false, false)) << "nothing since";
+    EXPECT_EQ(cadence::stream, of_.now(false));
+    EXPECT_EQ(cadence::sparse, of_.now(false)) << "nothing since";
     receive(1000);
-    EXPECT_EQ(cadence::sparse, of_.now(true, false)) << "it reads all that is there";
-}
-
-TEST_F(ReceivingCadence, is_bulk_only_as_read_by_the_thread)
-{
-    EXPECT_EQ(cadence::bulk, of_.now(true, true));
-    EXPECT_EQ(cadence::sparse, of_.now(false, true));
+    EXPECT_EQ(cadence::sparse, of_.now(true)) << "it reads all that is there";
     EXPECT_TRUE(sleeps_at_once(cadence::bulk) && sleeps_at_once(cadence::stream));
     EXPECT_FALSE(sleeps_at_once(cadence::dialogue) || sleeps_at_once(cadence::sparse));
 }

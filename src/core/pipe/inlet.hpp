@@ -22,7 +22,6 @@ public:
         /// otherwise.
         bool outside = false;
         engine::decoder::outside_body body; ///< has come there as a whole
-        bool is_bulk = false; ///< a thread that waits for more had better sleep: see bulk_sleep
     };
 
     /// Messages were taken, and the connection waits for room.

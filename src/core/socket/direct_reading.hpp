@@ -26,8 +26,6 @@ public:
 
     bool empty() const noexcept { return connections_.empty(); }
     std::span<const connection> connections() const noexcept { return connections_; }
-    /// Does one of them bring large messages without waiting for answers? As of the last read().
-    bool is_bulk() const noexcept { return is_bulk_; }
 
     /// The reading of this pipe's connection was granted; it is read at once. `readable(pipe_end&)`
     /// is called if there is something new in the queue. No effect if it is read here already.
@@ -51,7 +49,6 @@ public:
     base::glance read(Readable readable)
     {
         auto seen = base::glance::nothing;
-        is_bulk_ = false;
         for (std::size_t i = 0; i < connections_.size();) {
             pipe_end& pipe = *connections_[i].pipe;
             const auto read = read_one(pipe);
@@ -61,7 +58,6 @@ public:
                 seen = base::glance::news;
                 readable(pipe);
             }
-            is_bulk_ |= read.is_bulk;
             connections_[i].descriptor = read.descriptor;
             if (read.leased)
                 ++i;
@@ -88,7 +84,6 @@ private:
     inlet::leased_read read_one(pipe_end& pipe) noexcept;
 
     std::vector<connection> connections_;
-    bool is_bulk_ = false;
 
     std::span<std::byte> memory_;
     pipe_end* coming_from_ = nullptr;         ///< a body is on its way from there to the memory

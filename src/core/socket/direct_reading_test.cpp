@@ -75,14 +75,12 @@ TEST_F(DirectReading, reads_until_the_connection_is_taken_back)
     EXPECT_EQ(a_.peer->reads, 1) << "it is there already";
     EXPECT_EQ(read(), glance::nothing);
     EXPECT_EQ(reading_.connections()[0].descriptor, 7);
-    a_.peer->steps = {{.leased = true, .moved = true, .descriptor = 7, .body = {}, .is_bulk = true},
+    a_.peer->steps = {{.leased = true, .moved = true, .descriptor = 7, .body = {}},
                       {.leased = true, .got = true, .moved = true, .descriptor = 7, .body = {}},
                       {.leased = false, .body = {}}};
     EXPECT_EQ(read(), glance::progress);
-    EXPECT_TRUE(reading_.is_bulk());
     EXPECT_EQ(readable_.size(), 1u);
     EXPECT_EQ(read(), glance::news);
-    EXPECT_FALSE(reading_.is_bulk());
     EXPECT_EQ(readable_.size(), 2u);
     EXPECT_EQ(read(), glance::nothing);
     EXPECT_TRUE(reading_.empty());

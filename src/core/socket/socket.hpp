@@ -175,7 +175,7 @@ public:
     /// What its open connections, its waits and the calling thread have done so far.
     traffic_counts counts();
     /// How what was received since this was last asked has come.
-    cadence take_cadence() noexcept { return receives_.now(!reading_.empty(), reading_.is_bulk()); }
+    cadence take_cadence() noexcept { return receives_.now(!reading_.empty()); }
     /// The thread has found nothing and waits for input of this and other sockets. Adds what it has
     /// to wait for as well, the connections that it reads by itself; if that would be more than
     /// `most`, the I/O threads read again, and it is false: look again. Only for a socket without a
