@@ -71,8 +71,8 @@ FIRST_SEND = [
 
 # figure: (limit, goal)
 LIMITS = {
-    "lines of the connection's module": (779, 600),
-    "modules that it includes": (10, 12),
+    "lines of the connection's module": (742, 600),
+    "modules that it includes": (11, 12),
     "classes with too many fields": (1, 0),
     "classes with too many public functions": (5, 0),
     "virtual functions of the pipe's peer": (3, 5),
@@ -82,7 +82,7 @@ LIMITS = {
     "numeric constants": (242, 250),
     "files on the way of a first send": (23, 14),
     "functions that are too complex": (4, 0),
-    "lines of core": (14667, 13444),
+    "lines of core": (14698, 13444),
     "include cycles": (0, 0),
 }
 

@@ -24,6 +24,15 @@ void delivery_wait::begin(remaining_function remaining, end_function end, limit 
     }
 }
 
+void delivery_wait::end_after(std::chrono::milliseconds linger_time, end_function end)
+{
+    linger_timer_ = std::make_unique<boost::asio::steady_timer>(io_, linger_time);
+    linger_timer_->async_wait([end = std::move(end)](const auto& error) {
+        if (!error)
+            end();
+    });
+}
+
 void delivery_wait::look(const remaining_function& remaining, const end_function& end,
                          limit how_long)
 {

@@ -77,5 +77,26 @@ TEST_F(DeliveryWait, is_over_without_a_word_when_it_is_stopped)
     EXPECT_EQ(ends_, 0);
 }
 
+TEST_F(DeliveryWait, ends_with_the_linger_time_if_the_peer_has_not_got_all)
+{
+    begin([] { return 5; }, delivery_wait::limit::none);
+    const auto begun = std::chrono::steady_clock::now();
+    wait_.end_after(std::chrono::milliseconds(20), [this] {
+        ++ends_;
+        wait_.stop();
+    });
+    io_.run();
+    EXPECT_EQ(ends_, 1);
+    EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(20));
+}
+
+TEST_F(DeliveryWait, forgets_the_linger_time_when_it_is_stopped)
+{
+    wait_.end_after(std::chrono::hours(1), [this] { ++ends_; });
+    wait_.stop();
+    io_.run();
+    EXPECT_EQ(ends_, 0);
+}
+
 } // namespace
 } // namespace zlink::core

@@ -25,6 +25,8 @@ std::unique_ptr<engine::mechanism> make_mechanism(std::span<const mechanism_row>
                                                   const socket_options& options,
                                                   const authenticator_function& make_authenticator)
 {
+    if (!speaks_zmtp(options))
+        return nullptr;
     const mechanism_row& row = *choose_mechanism(rows, options);
     const authentication how = row.authenticates(options);
     return row.make(options, how == authentication::none ? nullptr : make_authenticator(how));

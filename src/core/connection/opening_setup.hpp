@@ -37,7 +37,8 @@ inline bool exchanges_plain_bytes(const socket_options& options,
 using authenticator_function =
     std::function<std::shared_ptr<engine::authenticator>(authentication)>;
 
-/// Makes the mechanism that the options choose; one of `rows` has to have its number.
+/// Makes the mechanism that the options choose; one of `rows` has to have its number. Null if the
+/// socket does not speak ZMTP.
 std::unique_ptr<engine::mechanism> make_mechanism(std::span<const mechanism_row> rows,
                                                   const socket_options& options,
                                                   const authenticator_function& make_authenticator);

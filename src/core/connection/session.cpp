@@ -172,7 +172,7 @@ void session::do_what_is_asked(request what)
         // If the socket closes the pipe before all is done, its linger time counts.
         return end_by(event::end_output, what, -1);
     case request::close:
-        return end_by(event::close, what, linger_ms_.load(std::memory_order_relaxed));
+        return end_by(event::close, what, status_.linger_ms());
     }
 }
 
@@ -218,21 +218,15 @@ void session::dialing_is_stuck() noexcept
 // Where the traffic begins at once, there is none.
 void session::prepare_opening(transport::upgrades upgrades)
 {
-    auto stages = make_stages(*options_, transport_, std::move(upgrades), make_mechanism(),
+    // The mechanism is compiled in, or the socket would not have made this session.
+    auto mechanism = make_mechanism(link_->mechanisms, *options_, [this](authentication how) {
+        return std::make_shared<zap_conversation>(thread_, link_, options_, how);
+    });
+    auto stages = make_stages(*options_, transport_, std::move(upgrades), std::move(mechanism),
                               dialer_ != nullptr);
     if (!stages.empty())
         opening_ = std::make_shared<opening>(io_, stream_, std::move(stages.upgrades),
                                              std::move(stages.handshake), std::move(stages.frame));
-}
-
-std::unique_ptr<engine::mechanism> session::make_mechanism() const
-{
-    if (!speaks_zmtp(*options_))
-        return nullptr;
-    // Compiled in, or the socket would not have made this session.
-    return core::make_mechanism(link_->mechanisms, *options_, [this](authentication how) {
-        return std::make_shared<zap_conversation>(thread_, link_, options_, how);
-    });
 }
 
 void session::begin_opening()
@@ -418,7 +412,8 @@ void session::tell_of_loss(const connection_life::after_loss& after, loss why)
     if (after.ends_pipe())
         tell_socket(pipe_end::closed);
     if (after.gives_up)
-        leave_endpoint(why == loss::connection ? endpoint_state::lost : endpoint_state::unusable);
+        leave_endpoint(why == loss::connection ? endpoint_status::end::lost
+                                               : endpoint_status::end::unusable);
     if (after.tells_monitor)
         report_.tell(ZMQ_EVENT_DISCONNECTED, report_.descriptor());
 }
@@ -471,15 +466,15 @@ void session::give_up()
 {
     tell_socket(pipe_end::closed);
     if (life_.is_wanted()) // else the socket knows: it has ended this
-        leave_endpoint(endpoint_state::unusable);
+        leave_endpoint(endpoint_status::end::unusable);
     finish();
 }
 
-// Whether zmq_disconnect still finds the endpoint is as with libzmq. The socket has been told of
-// the end of the pipe before: who sees this has that mail.
-void session::leave_endpoint(endpoint_state how) noexcept
+// zmq_disconnect() answers ENOENT afterwards, as in libzmq. The socket has been told of the end of
+// the pipe before: whoever sees this has that mail.
+void session::leave_endpoint(endpoint_status::end how) noexcept
 {
-    endpoint_state_.store(how, std::memory_order_release);
+    status_.give_up(how);
     link_->endpoints_given_up.fetch_add(1, std::memory_order_release);
 }
 
@@ -501,7 +496,7 @@ void session::stop_reconnecting()
 
 void session::close(int linger_ms) noexcept
 {
-    linger_ms_.store(linger_ms, std::memory_order_relaxed);
+    status_.close(linger_ms);
     ask(request::close);
 }
 
@@ -531,12 +526,8 @@ void session::deliver_and_finish(int linger_ms)
     if (linger_ms > 0) {
         if (opening_)
             opening_->lift_time_limit();
-        linger_timer_ =
-            std::make_unique<boost::asio::steady_timer>(io_, std::chrono::milliseconds(linger_ms));
-        linger_timer_->async_wait([self = shared_from_this()](const transport::error_code& error) {
-            if (!error)
-                self->finish();
-        });
+        delivery_.end_after(std::chrono::milliseconds(linger_ms),
+                            [self = shared_from_this()] { self->finish(); });
     }
     traffic_.drain();
     traffic_.read();
@@ -572,7 +563,6 @@ void session::finish()
     --thread_.load();
     if (dialer_)
         std::exchange(dialer_, nullptr)->stop();
-    linger_timer_.reset();
     delivery_.stop();
     traffic_.detach();
     if (before == phase::reaching)

@@ -4,14 +4,13 @@
 #include "core/connection/connection_traffic.hpp"
 #include "core/connection/delivery_wait.hpp"
 #include "core/connection/dialer.hpp"
+#include "core/connection/endpoint_status.hpp"
 #include "core/connection/socket_link.hpp"
 #include "core/pipe/pipe.hpp"
 #include "core/pipe/shared_text.hpp"
 #include "runtime/io_thread.hpp"
 
-#include <atomic>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <string>
 
@@ -49,24 +48,8 @@ public:
     void start() noexcept { ask(request::begin); }
     /// The socket's thread: the socket wants no more of it. See pipe_ending::closed.
     void close(int linger_ms) noexcept;
-    /// Any thread: has it ended by itself, as there will be no other connection? Counted by
-    /// socket_link::endpoints_given_up.
-    bool gave_up() const noexcept
-    {
-        return endpoint_state_.load(std::memory_order_acquire) != endpoint_state::in_use;
-    }
-    /// Valid after gave_up(): true if a connection that was made has been lost, false if there
-    /// never was a usable one.
-    bool was_lost() const noexcept
-    {
-        return endpoint_state_.load(std::memory_order_acquire) == endpoint_state::lost;
-    }
-    /// The socket's thread: may it still connect, or be connected, for the socket?
-    bool serves_socket() const noexcept
-    {
-        return linger_ms_.load(std::memory_order_relaxed) == not_closed && !gave_up();
-    }
-
+    /// Any thread. Giving up is counted by socket_link::endpoints_given_up.
+    const endpoint_status& status() const noexcept { return status_; }
     /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
     void stop_if_disconnected() noexcept;
 
@@ -85,13 +68,6 @@ private:
             std::shared_ptr<const socket_options> options, shared_text endpoint,
             shared_text told_endpoint, const transport_row& transport, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
-    /// Whether it may still connect, and if not by its own end, how that came.
-    enum class endpoint_state : std::uint8_t {
-        in_use,
-        unusable, ///< there never was a usable connection
-        lost,
-    };
-    static constexpr int not_closed = std::numeric_limits<int>::min(); ///< no linger time
     bool has_traffic() const noexcept { return life_.has_traffic(); }
     /// What is asked of the I/O thread, by it or another; done in this order.
     enum class request : unsigned {
@@ -117,7 +93,6 @@ private:
     void dialing_is_stuck() noexcept override;
     void begin_opening();
     void create_pipe();
-    std::unique_ptr<engine::mechanism> make_mechanism() const;
     void prepare_opening(transport::upgrades upgrades);
     void pass_on();
     void reached();
@@ -146,7 +121,7 @@ private:
     void end_before_traffic();
     void leave_pipe() noexcept;
     void give_up();
-    void leave_endpoint(endpoint_state how) noexcept;
+    void leave_endpoint(endpoint_status::end how) noexcept;
     void stop_reconnecting();
     void end_by(connection_life::event why, request again, int linger_ms);
     void deliver_and_finish(int linger_ms);
@@ -174,10 +149,8 @@ private:
     connection_traffic traffic_;
 
     // the end
-    std::unique_ptr<boost::asio::steady_timer> linger_timer_;
     delivery_wait delivery_;
-    std::atomic<int> linger_ms_{not_closed}; ///< what close() was told
-    std::atomic<endpoint_state> endpoint_state_{endpoint_state::in_use};
+    endpoint_status status_;
 };
 
 } // namespace zlink::core

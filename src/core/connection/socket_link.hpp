@@ -41,7 +41,7 @@ struct socket_link {
     event_sink events;                         ///< where to tell what happens to connections
     std::span<const mechanism_row> mechanisms; ///< that there are; not empty
     inproc_registry* inproc = nullptr;         ///< of the context; handlers of ZAP are bound there
-    /// Sessions made by zmq_connect that will not connect again, see session::gave_up(): the socket
+    /// Sessions made by zmq_connect that will not connect again, see endpoint_status: the socket
     /// looks for them when this has changed.
     std::atomic<std::uint32_t> endpoints_given_up{0};
     /// Counted by the context: it is terminated when no socket and no I/O object is left.

@@ -25,7 +25,8 @@ std::optional<Endpoint> take(std::vector<Endpoint>& from, std::string_view endpo
 bool endpoint_list::has_connection_to(const shared_text& endpoint) const noexcept
 {
     return std::ranges::any_of(connected_, [&](const connected_endpoint& made) {
-        return made.endpoint == endpoint && made.connection && made.connection->serves_socket();
+        return made.endpoint == endpoint && made.connection &&
+               made.connection->status().serves_socket();
     });
 }
 
@@ -69,9 +70,9 @@ void endpoint_list::look_for_given_up(std::uint32_t count) noexcept
 {
     given_up_ = count;
     std::erase_if(connected_, [this](connected_endpoint& made) {
-        if (!made.connection || !made.connection->gave_up())
+        if (!made.connection || !made.connection->status().gave_up())
             return false;
-        const bool lost = made.connection->was_lost();
+        const bool lost = made.connection->status().was_lost();
         made.connection.reset();
         knows_ended_ |= !lost;
         return lost;
