@@ -20,12 +20,13 @@ using deadline = steady_clock::time_point;
 inline constexpr deadline no_deadline = deadline::max();
 
 /// deadline for a timeout in ms: negative = never, and so is more than a hundred years.
-inline deadline deadline_after_ms(std::int64_t timeout_ms) noexcept
+template <class Clock = steady_clock>
+deadline deadline_after_ms(std::int64_t timeout_ms) noexcept
 {
     constexpr std::int64_t never_ms = std::int64_t{100} * 365 * 24 * 3600 * 1000;
     if (timeout_ms < 0 || timeout_ms > never_ms)
         return no_deadline;
-    return steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+    return Clock::now() + std::chrono::milliseconds(timeout_ms);
 }
 
 enum class wait_result : std::uint8_t { signalled, timeout, interrupted, ready };

@@ -291,16 +291,12 @@ private:
     int wait_to_receive(frame& part, bool dont_wait);
     template <class Operation>
     int wait_until(Operation operation, int timeout_ms, bool for_input);
-    template <class Operation>
-    int sleep_until(Operation operation, base::deadline until, bool for_input);
-    int sleep(base::deadline until, bool for_input);
-    base::wait_result sleep_alone(base::deadline until, bool for_input);
+    class sleeper;
     void write_batches() noexcept;
-    void note_wait_for_room() noexcept;
+    template <class Operation>
+    int wait_for_room(Operation operation, bool dont_wait);
     void consider_reading();
     int ready_for(int wanted, int& out);
-    template <class Operation>
-    int try_once_more(Operation operation);
 
     // Mail and pipes.
     int begin_call();

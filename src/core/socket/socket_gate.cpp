@@ -2,7 +2,6 @@
 #include "core/socket/socket_gate.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 namespace zlink::core {
@@ -13,8 +12,8 @@ std::shared_ptr<void> socket_gate::close() noexcept
     return std::move(owner_);
 }
 
-int socket_gate::sleep(base::mailbox& box, const std::uint32_t& collected, base::deadline until,
-                       purpose why)
+base::wait_result socket_gate::sleep(base::mailbox& box, const std::uint32_t& collected,
+                                     base::deadline until, purpose why)
 {
     const std::uint32_t seen = sleepers_.count();
     const std::uint32_t collected_before = collected;
@@ -49,9 +48,7 @@ int socket_gate::sleep(base::mailbox& box, const std::uint32_t& collected, base:
         if (!my_turn)
             back();
     }
-    if (woken == base::wait_result::signalled || sleepers_.count() != seen)
-        return 0;
-    return woken == base::wait_result::timeout ? EAGAIN : EINTR;
+    return sleepers_.count() != seen ? base::wait_result::signalled : woken;
 }
 
 base::wait_result socket_gate::sleep_in_turn(base::mailbox& box, base::deadline until,

@@ -58,9 +58,9 @@ public:
     /// In a turn: lets others in until there is news for `box`, which must be the socket's, or time
     /// is up. Who waits alone may look for news for a while before it sleeps; `collected`, the mail
     /// that the socket has collected so far, tells whether others have taken it meanwhile. The
-    /// socket may have been closed as well. 0 (look again), EAGAIN or EINTR.
-    int sleep(base::mailbox& box, const std::uint32_t& collected, base::deadline until,
-              purpose why);
+    /// socket may have been closed as well.
+    base::wait_result sleep(base::mailbox& box, const std::uint32_t& collected,
+                            base::deadline until, purpose why);
     /// In a turn: the socket has changed otherwise than by mail, all who wait look again.
     void wake() noexcept
     {

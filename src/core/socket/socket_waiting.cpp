@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls of a socket that block: sending and receiving where that cannot be done at once, until
 // there is room or input, time is up, or a signal or the end of the socket interrupts the wait.
-#include "base/system/held_signals.hpp"
+#include "base/pace/blocking_wait.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/sleep.hpp"
 #include "core/pace/fan_out_writes.hpp"
@@ -10,7 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 #include <poll.h>
 #include <pthread.h>
 #include <zmq.h>
@@ -23,14 +22,71 @@ int socket::term_error() const noexcept
     return close_requested() ? ENOTSOCK : ETERM;
 }
 
-// For applications that wait for ZMQ_FD: a call that ends with EAGAIN must neither leave it
-// readable without cause, nor clear it before the mail was handled.
-template <class Operation>
-int socket::try_once_more(Operation operation)
-{
-    process_mail();
-    return after_operation(operation());
-}
+// The sleep of a thread that waits for this socket alone: until there is mail or, with `for_input`,
+// something to read from a leased connection.
+class socket::sleeper {
+public:
+    sleeper(socket& waited_for, bool for_input) : socket_(waited_for), for_input_(for_input) {}
+
+    bool prepare()
+    {
+        if (!for_input_) // a peer that waits to be read may be what this thread waits for
+            return !socket_.leave_reading();
+        if (!socket_.gate_) // connections are never leased to one of many threads
+            socket_.consider_reading();
+        return true;
+    }
+    base::adaptive_spin* spin()
+    {
+        if (socket_.gate_) // which has its own, as others get their turn meanwhile
+            return nullptr;
+        return for_input_ ? &socket_.receiving_spin_ : &socket_.sending_spin_;
+    }
+    bool in_stream() { return for_input_ && sleeps_at_once(socket_.take_cadence()); }
+    base::glance check()
+    {
+        if (socket_.box_->has_mail())
+            return base::glance::news;
+        return !for_input_ || socket_.reading_.empty() ? base::glance::nothing
+                                                       : socket_.read_leased();
+    }
+    base::wait_result sleep(base::deadline until)
+    {
+        if (!socket_.gate_)
+            return sleep_alone(until);
+        using purpose = socket_gate::purpose;
+        return socket_.gate_->sleep(*socket_.box_, socket_.mail_seen_, until,
+                                    !for_input_   ? purpose::room
+                                    : in_stream() ? purpose::message_of_stream
+                                                  : purpose::message);
+    }
+
+private:
+    base::wait_result sleep_alone(base::deadline until)
+    {
+        base::mailbox* const boxes[] = {socket_.box_.get()};
+        base::waiter& waiter = socket_.waiter_;
+        direct_reading& reading = socket_.reading_;
+        if (!for_input_ || reading.empty())
+            return base::sleep_until_mail(boxes, waiter, waiter.count(), until);
+        if (socket_.alarm_.open() != 0) { // no descriptor is left: the I/O threads read without one
+            socket_.leave_reading();
+            return base::wait_result::signalled;
+        }
+        pollfd watched[1 + tuning::direct_reading::max_connections]{};
+        std::size_t used = 1;
+        for (const auto& connection : reading.connections())
+            watched[used++] = {connection.descriptor, POLLIN, 0};
+        const base::polling how{{watched, used}, &socket_.alarm_};
+        const auto woken = base::sleep_until_mail(boxes, waiter, waiter.count(), until, &how);
+        if (woken == base::wait_result::ready)
+            socket_.read_leased();
+        return woken;
+    }
+
+    socket& socket_;
+    const bool for_input_;
+};
 
 template <class Operation>
 int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
@@ -39,107 +95,35 @@ int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
     if (timeout_ms == 0) {
         if (!leaves_batches_)
             write_batches();
-        return box_->watched() ? try_once_more(operation) : EAGAIN;
+        if (!box_->watched())
+            return EAGAIN;
+        // Who waits for the descriptor must not find it readable without cause after EAGAIN, nor
+        // cleared with mail that was not handled.
+        process_mail();
+        return after_operation(operation());
     }
-    const base::deadline until = base::deadline_after_ms(timeout_ms);
-    if (gate_)
-        return sleep_until(operation, until, for_input);
-    // The mark stays to the end of the call, which uses the socket until then.
-    if (!deferred_close_.waiting()) {
-        has_waited_ = true;
+    if (!gate_ && !deferred_close_.waiting()) {
+        has_waited_ = true; // to the end of the call, which uses the socket until then
         begin_wait();
     }
-    return close_requested() ? ENOTSOCK : sleep_until(operation, until, for_input);
-}
-
-template <class Operation>
-int socket::sleep_until(Operation operation, base::deadline until, bool for_input)
-{
-    std::optional<base::held_signals> held;
-    for (;;) {
-        if (box_->is_shut_down())
-            return term_error();
-        if (held && held->waiting())
-            return EINTR;
-        if (!box_->has_mail())
-            held.reset();
-        if (const int error = sleep(until, for_input))
-            return error;
+    if (close_requested() || box_->is_shut_down())
+        return term_error();
+    const auto ready = [&] {
+        if (closed_) // by another thread, between two turns
+            return base::poll_answer::ended(ENOTSOCK);
         process_mail();
-        const int result = operation();
-        if (result != EAGAIN)
-            return after_operation(result);
-        // Mail that changes nothing may come for ever, and then no sleep is long enough for the
-        // time to run out in it, or for a signal to interrupt it. (Of a socket with a gate another
-        // thread may take the mail, and this one sleeps all the same.)
-        if (until != base::no_deadline && base::steady_clock::now() >= until)
-            return EAGAIN;
-        if (!held && !gate_ && box_->has_mail())
-            held.emplace();
-    }
-}
-
-// Until there is mail or, with `for_input`, something to read from a leased connection. 0, EAGAIN,
-// EINTR, or ENOTSOCK if another thread has closed the socket.
-int socket::sleep(base::deadline until, bool for_input)
-{
-    write_batches();
-    if (gate_) { // connections are never leased to one of many threads
-        using purpose = socket_gate::purpose;
-        const bool in_stream = sleeps_at_once(take_cadence());
-        const int error = gate_->sleep(*box_, mail_seen_, until,
-                                       !for_input  ? purpose::room
-                                       : in_stream ? purpose::message_of_stream
-                                                   : purpose::message);
-        return closed_ ? ENOTSOCK : error;
-    }
-    base::wait_result woken{};
-    if (for_input) {
-        consider_reading();
-        woken = receiving_spin_.wait(
-            sleeps_at_once(take_cadence()), until,
-            [&] {
-                return box_->has_mail()   ? base::glance::news
-                       : reading_.empty() ? base::glance::nothing
-                                          : read_leased();
-            },
-            [&] { return sleep_alone(until, true); });
-    } else {
-        if (leave_reading()) // a peer that waits to be read may be what this thread waits for
-            return 0;
-        woken = sending_spin_.wait(
-            false, until,
-            [&] { return box_->has_mail() ? base::glance::news : base::glance::nothing; },
-            [&] { return sleep_alone(until, false); });
-    }
-    switch (woken) {
-    case base::wait_result::timeout:
-        return EAGAIN;
-    case base::wait_result::interrupted:
-        return EINTR;
-    default:
-        return 0;
-    }
-}
-
-base::wait_result socket::sleep_alone(base::deadline until, bool for_input)
-{
-    base::mailbox* const boxes[] = {box_.get()};
-    if (!for_input || reading_.empty())
-        return base::sleep_until_mail(boxes, waiter_, waiter_.count(), until);
-    if (alarm_.open() != 0) { // no descriptor is left: the I/O threads can read without one
-        leave_reading();
-        return base::wait_result::signalled;
-    }
-    pollfd watched[1 + tuning::direct_reading::max_connections]{};
-    std::size_t used = 1;
-    for (const auto& connection : reading_.connections())
-        watched[used++] = {connection.descriptor, POLLIN, 0};
-    const base::polling how{{watched, used}, &alarm_};
-    const auto woken = base::sleep_until_mail(boxes, waiter_, waiter_.count(), until, &how);
-    if (woken == base::wait_result::ready)
-        read_leased();
-    return woken;
+        if (const int result = operation(); result != EAGAIN)
+            return base::poll_answer::ended(after_operation(result));
+        if (box_->is_shut_down())
+            return base::poll_answer::ended(term_error());
+        // Where many threads use the socket another one may take the mail.
+        return !gate_ && box_->has_mail() ? base::poll_answer::changed()
+                                          : base::poll_answer::nothing();
+    };
+    sleeper how(*this, for_input);
+    return base::blocking_wait(timeout_ms)
+        .run_after(
+            base::poll_answer::nothing(), ready, [this] { write_batches(); }, how);
 }
 
 void socket::flush() noexcept
@@ -185,11 +169,17 @@ bool socket::leave_reading()
     return true;
 }
 
-// Who had to wait for room is in the middle of sending.
-void socket::note_wait_for_room() noexcept
+template <class Operation>
+int socket::wait_for_room(Operation operation, bool dont_wait)
 {
-    flush_list::expect_more_of_this_thread();
-    link_->fan_out->waited_for_room(flush_list::clock::now());
+    const auto after_wait = [&] {
+        if (!dont_wait) { // who had to wait for room is in the middle of sending
+            flush_list::expect_more_of_this_thread();
+            link_->fan_out->waited_for_room(flush_list::clock::now());
+        }
+        return operation();
+    };
+    return wait_until(after_wait, dont_wait ? 0 : options_->send_timeout_ms, false);
 }
 
 int socket::wait_to_send(const frame& part, bool dont_wait)
@@ -201,12 +191,7 @@ int socket::wait_to_send(const frame& part, bool dont_wait)
         if (result != EAGAIN)
             return result;
     }
-    const auto after_wait = [&] {
-        if (!dont_wait)
-            note_wait_for_room();
-        return operation();
-    };
-    const int result = wait_until(after_wait, dont_wait ? 0 : options_->send_timeout_ms, false);
+    const int result = wait_for_room(operation, dont_wait);
     if (result == EAGAIN && !part.more())
         pattern_->last_part_refused();
     return result;
@@ -222,12 +207,7 @@ int socket::send_to_group(std::string_view group, const frame& part, bool dont_w
     const int result = after_operation(send());
     if (result != EAGAIN)
         return result;
-    const auto after_wait = [&] {
-        if (!dont_wait)
-            note_wait_for_room();
-        return send();
-    };
-    return wait_until(after_wait, dont_wait ? 0 : options_->send_timeout_ms, false);
+    return wait_for_room(send, dont_wait);
 }
 
 int socket::wait_to_receive(frame& part, bool dont_wait)

@@ -4,7 +4,6 @@
 #include "core/pace/flush_list.hpp"
 
 #include <cerrno>
-#include <pthread.h>
 #include <utility>
 #include <zmq.h>
 
@@ -43,11 +42,11 @@ int poll_set::check_sockets(int& ready, std::uint32_t& mail)
     return 0;
 }
 
-int poll_set::check_descriptors(int& ready, int timeout_ms)
+int poll_set::check_descriptors(int& ready)
 {
     if (polled_.empty())
         return 0;
-    if (::poll(polled_.data(), polled_.size(), timeout_ms) < 0)
+    if (::poll(polled_.data(), polled_.size(), 0) < 0)
         return errno;
     for (std::size_t i = 0; i < descriptors_.size(); ++i) {
         const short events = polled_[i].revents;
@@ -60,41 +59,54 @@ int poll_set::check_descriptors(int& ready, int timeout_ms)
     return 0;
 }
 
+base::poll_answer poll_set::poll(int& ready)
+{
+    ready = 0;
+    sleeper_.begin();
+    // Descriptors first: one may be that of a socket here, which polling the socket quiets.
+    if (const int error = check_descriptors(ready))
+        return base::poll_answer::ended(error);
+    std::uint32_t mail = 0;
+    if (const int error = check_sockets(ready, mail))
+        return base::poll_answer::ended(error);
+    if (ready)
+        return base::poll_answer::ended(0);
+    // A later item may have taken the mail for an earlier one of the same socket.
+    return mail ? base::poll_answer::changed() : base::poll_answer::nothing();
+}
+
+// Before the first sleep. True if there are sockets that had to be watched first: what has come
+// before that is still to be found.
+bool poll_set::watch(const sigset_t* mask)
+{
+    if (std::exchange(watching_, true))
+        return false;
+    for (const socket_item& item : sockets_)
+        sleeper_.add(*item.polled, (item.wanted & ZMQ_POLLIN) != 0);
+    return sleeper_.watch(descriptors_.empty() && !mask ? nullptr : &polled_, mask);
+}
+
+void poll_set::flush() noexcept
+{
+    for (const socket_item& item : sockets_)
+        if (!item.polled->gate()) // the others see to it when they are asked
+            item.polled->flush();
+    flush_list::flush_this_thread();
+}
+
 int poll_set::wait(long timeout_ms, int& ready, const sigset_t* mask)
 {
-    const base::deadline until = base::deadline_after_ms(timeout_ms);
-    bool timed_out = timeout_ms == 0 && !mask; // a mask lets pending signals in, even so
-    for (bool prepared = false;;) {
-        pthread_testcancel();
-        ready = 0;
-        sleeper_.begin();
-        // Descriptors first: one may be that of a socket here, which looking at the socket quiets.
-        if (const int error = check_descriptors(ready, 0))
-            return error;
-        std::uint32_t mail = 0;
-        if (const int error = check_sockets(ready, mail))
-            return error;
-        if (!ready && timed_out)
-            flush_list::flush_this_thread();
-        if (ready || timed_out)
-            return 0;
-        if (mail) { // a later item may have taken the news for an earlier one of the same socket
-            timed_out = until != base::no_deadline && base::steady_clock::now() >= until;
-            continue;
-        }
-        for (const socket_item& item : sockets_)
-            if (!item.polled->gate()) // the others see to it when they are asked
-                item.polled->flush();
-        if (!std::exchange(prepared, true)) {
-            for (const socket_item& item : sockets_)
-                sleeper_.add(*item.polled, (item.wanted & ZMQ_POLLIN) != 0);
-            sleeper_.prepare(!descriptors_.empty() || mask);
-            if (sleeper_.watches())
-                continue; // what has come before they were watched
-        }
-        if (const int error = sleeper_.sleep(until, timed_out, polled_, mask))
-            return error;
-    }
+    const auto poll_to_sleep = [&] {
+        const base::poll_answer answer = poll(ready);
+        if (answer.is_end() || answer.has_changed() || (timeout_ms == 0 && !mask))
+            return answer;
+        return watch(mask) ? base::poll_answer::changed() : answer;
+    };
+    // A mask lets pending signals in, even if there is no time.
+    const int error = base::blocking_wait(timeout_ms, mask != nullptr)
+                          .run(
+                              poll_to_sleep, [this] { flush(); }, sleeper_);
+    return error == EAGAIN ? 0 : error;
 }
 
 } // namespace zlink::core

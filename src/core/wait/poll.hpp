@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/pace/blocking_wait.hpp"
 #include "core/wait/wait_set.hpp"
 
 #include <csignal>
@@ -41,13 +42,17 @@ private:
         short* ready;
     };
 
+    base::poll_answer poll(int& ready);
     int check_sockets(int& ready, std::uint32_t& mail);
-    int check_descriptors(int& ready, int timeout_ms);
+    int check_descriptors(int& ready);
+    bool watch(const sigset_t* mask);
+    void flush() noexcept;
 
     std::vector<socket_item> sockets_;
     std::vector<descriptor_item> descriptors_;
     std::vector<pollfd> polled_; ///< of descriptors_
-    wait_set sleeper_;           ///< has sockets once there is a sleep
+    wait_set sleeper_;           ///< has the sockets once it watches them
+    bool watching_ = false;
 };
 
 } // namespace zlink::core

@@ -96,30 +96,32 @@ int proxy::run()
     const wait_mark marks[] = {wait_mark(front_.at), wait_mark(back_.at), wait_mark(capture_),
                                wait_mark(control_)};
     const own_batches mine[] = {own_batches(*front_.at), own_batches(*back_.at)};
-    sleeper_.prepare(false);
-    for (;;) {
+    sleeper_.watch();
+    return base::blocking_wait(-1).run([this] { return move_all(); }, [this] { write_batches(); },
+                                       sleeper_);
+}
+
+// Until nothing can be moved.
+base::poll_answer proxy::move_all()
+{
+    using base::poll_answer;
+    bool news = false;
+    for (bool moved = true; moved;) {
         pthread_testcancel();
         sleeper_.begin();
         if (const int error = note_mail())
-            return error;
+            return poll_answer::ended(error);
         bool ended = false;
-        bool moved = false;
-        if (const int error = obey(ended, moved))
-            return error;
-        if (ended)
-            return 0;
+        moved = false;
+        if (const int error = obey(ended, moved); error || ended)
+            return poll_answer::ended(error);
         if (const int error = paused_ ? collect_mail() : move_messages(moved))
-            return error;
-        if (moved)
-            continue; // what one way has taken may be news for the other; or commands wait
-        bool news = false;
-        if (const int error = look_for_news(news))
-            return error;
-        if (news)
-            continue;
-        if (const int error = sleep())
-            return error;
+            return poll_answer::ended(error);
+        // What one way has taken may be news for the other, or commands wait.
+        if (const int error = moved ? 0 : look_for_news(news))
+            return poll_answer::ended(error);
     }
+    return news ? poll_answer::changed() : poll_answer::nothing();
 }
 
 // --- waiting -----------------------------------------------------------------------------------
@@ -160,13 +162,6 @@ void proxy::write_batches()
                 each->flush();
         }
     flush_list::flush_this_thread();
-}
-
-int proxy::sleep()
-{
-    write_batches();
-    bool timed_out = false;
-    return sleeper_.sleep(base::no_deadline, timed_out, no_descriptors_);
 }
 
 int proxy::collect_mail()

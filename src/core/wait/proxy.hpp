@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/pace/blocking_wait.hpp"
 #include "core/socket/socket.hpp"
 #include "core/wait/wait_set.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <poll.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,10 +53,10 @@ private:
         std::uint32_t mail_seen; ///< when the sockets were last begun to be looked at
     };
 
+    base::poll_answer move_all();
     int note_mail();
     int look_for_news(bool& news);
     void write_batches();
-    int sleep();
     int collect_mail();
 
     int move_messages(bool& moved);
@@ -83,7 +83,6 @@ private:
     std::vector<direction> ways_;
     std::vector<waited_for> sockets_; ///< front, back and control, each once
     wait_set sleeper_;
-    std::vector<pollfd> no_descriptors_;
     // Of a part: if both sides are one socket, or if it is captured only after it was sent.
     std::string copy_;
     std::string copied_group_;

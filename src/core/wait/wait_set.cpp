@@ -3,11 +3,8 @@
 
 #include "base/tuning.hpp"
 
-#include "core/pace/flush_list.hpp"
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <utility>
 
 namespace zlink::core {
@@ -36,7 +33,7 @@ void wait_set::add(socket& waited_for, bool for_input)
     (for_input ? readers_ : writers_).push_back(&waited_for);
 }
 
-void wait_set::prepare(bool with_descriptors)
+bool wait_set::watch(std::vector<pollfd>* polled, const sigset_t* mask)
 {
     const auto drop_repeated = [](auto& list) {
         std::ranges::sort(list);
@@ -50,14 +47,16 @@ void wait_set::prepare(bool with_descriptors)
     drop_repeated(gates_);
     std::erase_if(writers_,
                   [&](socket* each) { return std::ranges::binary_search(readers_, each); });
-    with_descriptors_ = with_descriptors;
+    polled_ = polled;
+    mask_ = mask;
     if (gates_.empty())
-        return;
-    if (with_descriptors && has_alarm())
+        return false;
+    if (polled_ && has_alarm())
         bell_.ring_only(*alarm_);
     watching_ = true;
     for (socket_gate* gate : gates_)
         gate->watch(bell_);
+    return true;
 }
 
 // Borrowed for the rest of the object's life.
@@ -68,21 +67,44 @@ bool wait_set::has_alarm()
     return alarm_ != nullptr;
 }
 
-int wait_set::sleep(base::deadline until, bool& timed_out, std::vector<pollfd>& polled,
-                    const sigset_t* mask)
+bool wait_set::prepare()
 {
-    flush_list::flush_this_thread();
-    const bool by_habit = !with_descriptors_ && gates_.empty();
-    if (!by_habit && leave_reading())
-        return 0;
-    const auto woken =
-        with_descriptors_ ? sleep_on_descriptors(until, polled, mask) : sleep_on_waiter(until);
-    if (woken == base::wait_result::interrupted)
-        return with_descriptors_ ? errno : EINTR;
-    timed_out = woken == base::wait_result::timeout;
-    if (!by_habit && until != base::no_deadline) // there may be news of no concern for ever
-        timed_out |= base::steady_clock::now() >= until;
-    return 0;
+    leased_.clear();
+    if (polled_ || !gates_.empty())
+        return !leave_reading();
+    for (socket* each : writers_) // their peers may wait for them to be read meanwhile
+        if (each->leave_reading())
+            return false;
+    return std::ranges::all_of(readers_, [this](socket* each) {
+        return each->prepare_to_poll(leased_, tuning::direct_reading::max_connections);
+    });
+}
+
+bool wait_set::in_stream() noexcept
+{
+    bool sleeps = false;
+    for (socket* each : own_)
+        sleeps |= sleeps_at_once(each->take_cadence());
+    return sleeps;
+}
+
+base::glance wait_set::check()
+{
+    if (waiter_.count() != seen_ || std::ranges::any_of(boxes_, &base::mailbox::has_mail))
+        return base::glance::news;
+    auto seen = base::glance::nothing;
+    if (!leased_.empty())
+        for (socket* each : readers_)
+            seen = std::max(seen, each->read_leased());
+    return seen;
+}
+
+base::wait_result wait_set::sleep(base::deadline until)
+{
+    if (polled_)
+        return sleep_on_descriptors(until);
+    return leased_.empty() ? base::sleep_until_mail(boxes_, waiter_, seen_, until)
+                           : sleep_reading(until);
 }
 
 // The thread sleeps in a way in which it cannot read its connections. True if there were any: what
@@ -93,38 +115,6 @@ bool wait_set::leave_reading()
     for (socket* each : own_)
         any |= each->leave_reading();
     return any;
-}
-
-base::wait_result wait_set::sleep_on_waiter(base::deadline until)
-{
-    if (own_.empty()) // of many threads: there is none whose habits could be known
-        return base::sleep_until_mail(boxes_, waiter_, seen_, until);
-    leased_.clear();
-    for (socket* each : writers_) // their peers may wait for them to be read meanwhile
-        if (each->leave_reading())
-            return base::wait_result::signalled;
-    if (gates_.empty())
-        for (socket* each : readers_)
-            if (!each->prepare_to_poll(leased_, tuning::direct_reading::max_connections))
-                return base::wait_result::signalled;
-    bool sleeps = false;
-    for (socket* each : own_)
-        sleeps |= sleeps_at_once(each->take_cadence());
-    return own_.front()->polling_spin().wait(
-        sleeps, until,
-        [&] {
-            if (waiter_.count() != seen_ || std::ranges::any_of(boxes_, &base::mailbox::has_mail))
-                return base::glance::news;
-            auto seen = base::glance::nothing;
-            if (!leased_.empty())
-                for (socket* each : readers_)
-                    seen = std::max(seen, each->read_leased());
-            return seen;
-        },
-        [&] {
-            return leased_.empty() ? base::sleep_until_mail(boxes_, waiter_, seen_, until)
-                                   : sleep_reading(until);
-        });
 }
 
 base::wait_result wait_set::sleep_reading(base::deadline until)
@@ -141,14 +131,13 @@ base::wait_result wait_set::sleep_reading(base::deadline until)
     return base::sleep_until_mail(boxes_, waiter_, seen_, until, &how);
 }
 
-base::wait_result wait_set::sleep_on_descriptors(base::deadline until, std::vector<pollfd>& polled,
-                                                 const sigset_t* mask)
+base::wait_result wait_set::sleep_on_descriptors(base::deadline until)
 {
     if (boxes_.empty() && gates_.empty()) {
         timespec remaining{};
         const int count =
-            ::ppoll(polled.data(), polled.size(),
-                    base::remaining_time(until, remaining) ? &remaining : nullptr, mask);
+            ::ppoll(polled_->data(), polled_->size(),
+                    base::remaining_time(until, remaining) ? &remaining : nullptr, mask_);
         return count > 0    ? base::wait_result::ready
                : count == 0 ? base::wait_result::timeout
                             : base::wait_result::interrupted;
@@ -156,12 +145,10 @@ base::wait_result wait_set::sleep_on_descriptors(base::deadline until, std::vect
     // Watched sockets signal one that was there from the beginning, or the waiter.
     if (gates_.empty())
         has_alarm();
-    polled.insert(polled.begin(), pollfd{-1, POLLIN, 0});
-    const base::polling how{polled, alarm_.get(), mask};
+    polled_->insert(polled_->begin(), pollfd{-1, POLLIN, 0});
+    const base::polling how{*polled_, alarm_.get(), mask_};
     const auto woken = base::sleep_until_mail(boxes_, waiter_, seen_, until, &how);
-    const int reason = errno;
-    polled.erase(polled.begin());
-    errno = reason;
+    polled_->erase(polled_->begin());
     return woken;
 }
 
