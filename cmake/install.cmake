@@ -13,7 +13,7 @@ install(TARGETS libzmq libzmq-static zlink EXPORT ZeroMQTargets
     LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
     ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(FILES include/zmq.h include/zmq_utils.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/zmq.h include/zmq_utils.h include/zlink.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT ZeroMQTargets DESTINATION ${zlink_package_dir})
 
 configure_package_config_file(cmake/ZeroMQConfig.cmake.in ZeroMQConfig.cmake

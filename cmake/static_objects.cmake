@@ -14,7 +14,8 @@ if(ZLINK_LINKER_FORCES_GROUP_ALLOCATION AND CMAKE_OBJCOPY) # the GNU linker
     add_custom_command(OUTPUT ${one_object}
         COMMAND ${CMAKE_CXX_COMPILER} -r -nostdlib -Wl,--force-group-allocation
             -o ${one_object} ${linked_objects}
-        COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=zmq_* ${one_object}
+        COMMAND ${CMAKE_OBJCOPY} --wildcard --keep-global-symbol=zmq_* --keep-global-symbol=zlink_*
+            ${one_object}
         DEPENDS zlink_objects ${linked_objects}
         COMMAND_EXPAND_LISTS VERBATIM)
     set(ZLINK_STATIC_SHOWS_API_ONLY ON)

@@ -23,6 +23,7 @@ export PKG_CONFIG_PATH
 
 mkdir "$source"
 cat >"$source/consumer.c" <<'END'
+#include <zlink.h>
 #include <zmq.h>
 #include <string.h>
 
@@ -32,7 +33,7 @@ int main(void) {
     void* in = zmq_socket(context, ZMQ_PULL);
     void* out = zmq_socket(context, ZMQ_PUSH);
     int fine = zmq_bind(in, "inproc://check") == 0 && zmq_connect(out, "inproc://check") == 0;
-    fine = fine && zmq_send(out, "zlink", 5, 0) == 5 && zmq_recv(in, text, 5, 0) == 5;
+    fine = fine && zmq_send(out, "zlink", 5, 0) == 5 && zlink_flush() == 0 && zmq_recv(in, text, 5, 0) == 5;
     zmq_close(out);
     zmq_close(in);
     zmq_ctx_term(context);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The public header as a strict C99 compiler sees it: no warnings, and the layouts that compiled
+ * The public headers as a strict C99 compiler sees them: no warnings, and the layouts that compiled
  * programs and bindings rely on. Links nothing but what it calls. Returns 0 if all is well.
  */
+#include <zlink.h>
 #include <zmq.h>
 #include <zmq_utils.h>
 
@@ -68,6 +69,14 @@ static void check_version(void) {
     }
 }
 
+static void check_own_functions(void) {
+    zlink_wakeup_fn* const nothing = NULL;
+    if (zlink_flush() != 0 || zlink_arm(NULL, nothing, NULL) != -1) {
+        fprintf(stderr, "functions of zlink.h\n");
+        ++failures;
+    }
+}
+
 int main(void) {
     check_message();
     check_pollitem();
@@ -75,5 +84,6 @@ int main(void) {
     check_poller_event();
 #endif
     check_version();
+    check_own_functions();
     return failures == 0 ? 0 : 1;
 }

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks what a shared library shows to the dynamic linker, or a static one (*.a) to the linker.
 
-    check_exports.py LIBRARY [--soname NAME] [--header zmq.h] [--cc CC]
+    check_exports.py LIBRARY [--soname NAME] [--header zmq.h] [--own-header zlink.h] [--cc CC]
 
 It must export exactly the 96 functions of ZeroMQ 4.3.5 with its drafts and those of ours, unversioned
-and nothing else, have the name given, and (--header) export exactly what the header declares.
+and nothing else, have the name given, and (--header, --own-header) export exactly what the headers
+declare.
 """
 import argparse
 import re
@@ -39,6 +40,8 @@ OF_THE_LINKER = {"_init", "_fini", "__bss_start", "_edata", "_end"}
 
 # A draft of later versions.
 OURS = ["zmq_disconnect_peer"]
+# Those of zlink.h.
+OWN = ["zlink_arm", "zlink_flush"]
 
 
 def output_of(*command: str, text: str | None = None) -> str:
@@ -53,9 +56,10 @@ def exports(library: str) -> dict[str, str]:
             if len(fields) == 3 and fields[-1] not in OF_THE_LINKER}
 
 
-def declared(header: str, cc: str, *flags: str) -> set[str]:
+def declared(header: str, cc: str, *flags: str, prefix: str = "zmq") -> set[str]:
     text = output_of(cc, "-E", "-P", *flags, "-x", "c", "-", text=f'#include "{header}"\n')
-    return set(re.findall(r"\b(zmq_\w+)\s*\(", text)) - set(re.findall(r"\((zmq_\w+)\)\s*\(", text))
+    return (set(re.findall(rf"\b({prefix}_\w+)\s*\(", text)) -
+            set(re.findall(rf"\(({prefix}_\w+)\)\s*\(", text)))
 
 
 def main() -> int:
@@ -64,10 +68,12 @@ def main() -> int:
     parser.add_argument("library")
     parser.add_argument("--soname", help="what the library must call itself")
     parser.add_argument("--header", help="the zmq.h whose functions must all be exported")
+    parser.add_argument("--own-header", help="the zlink.h whose functions must all be exported")
     parser.add_argument("--cc", default="cc", help="C compiler (default: %(default)s)")
     arguments = parser.parse_args()
     faults = []
-    expected = set(STABLE) | set(DRAFT) | set(OURS)
+    api = set(STABLE) | set(DRAFT) | set(OURS)
+    expected = api | set(OWN)
     assert (len(STABLE), len(DRAFT)) == (70, 26)
     found = exports(arguments.library)
     faults += [f"missing: {name}" for name in sorted(expected - found.keys())]
@@ -81,10 +87,13 @@ def main() -> int:
             faults.append(f"SONAME is {names}, not {arguments.soname}")
     if arguments.header:
         names = declared(arguments.header, arguments.cc, "-DZMQ_BUILD_DRAFT_API")
-        faults += [f"not declared: {name}" for name in sorted(expected - names)]
-        faults += [f"declared, not of the API: {name}" for name in sorted(names - expected)]
+        faults += [f"not declared: {name}" for name in sorted(api - names)]
+        faults += [f"declared, not of the API: {name}" for name in sorted(names - api)]
         stable = declared(arguments.header, arguments.cc)
         faults += [f"only with or without drafts: {name}" for name in sorted(stable ^ set(STABLE))]
+    if arguments.own_header:
+        names = declared(arguments.own_header, arguments.cc, prefix="zlink")
+        faults += [f"declared or exported only: {name}" for name in sorted(names ^ set(OWN))]
     print(f"{arguments.library}: {len(found)} symbols, {len(faults)} faults")
     print("\n".join(faults))
     return 1 if faults else 0

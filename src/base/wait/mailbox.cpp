@@ -61,6 +61,7 @@ void mailbox::notify(mail* replaced) noexcept
         const std::uint64_t one = 1;
         [[maybe_unused]] const auto written = ::write(fd, &one, sizeof one);
     }
+    call_.fire();
     if (replaced == asleep())
         sleeper_.load(std::memory_order_relaxed)->signal(); // last use of the sleeper
 }
@@ -117,6 +118,18 @@ bool mailbox::finish_sleep() noexcept
 {
     mail* mark = asleep();
     return !head_.compare_exchange_strong(mark, nullptr, std::memory_order_acq_rel);
+}
+
+bool mailbox::arm(one_shot_call::function& called, void* argument) noexcept
+{
+    if (is_shut_down())
+        return false;
+    call_.arm(called, argument);
+    // Written though it is empty: as in prepare_sleep(), whoever posts next knows of it then.
+    mail* seen = nullptr;
+    if (head_.compare_exchange_strong(seen, nullptr, std::memory_order_acq_rel))
+        return true;
+    return !call_.disarm(); // made already: then it was armed
 }
 
 int mailbox::descriptor() noexcept

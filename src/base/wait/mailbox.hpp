@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/wait/one_shot_call.hpp"
 #include "base/wait/waiter.hpp"
 
 #include <atomic>
@@ -31,7 +32,11 @@ private:
 /// News for one receiving thread from any number of threads, with its wake-up. A post to a receiver
 /// that is neither asleep nor watched through a file descriptor costs no system call.
 ///
-/// Thread safety: post() and shut_down() in any thread, all else in the receiving thread.
+/// Three ways lead to the receiver, and the first mail in an empty box goes all of them: the
+/// sleeper, if one is announced; the descriptor, if there is one; and the call, if one is armed.
+///
+/// Thread safety: post(), shut_down(), fire() and fire_and_wait() in any thread, all else in the
+/// receiving thread.
 /// Lifetime: posts to a closed mailbox are dropped, so holders of a shared_ptr may post at any
 /// time.
 class mailbox {
@@ -74,9 +79,23 @@ public:
     /// errno when none can be had.
     int descriptor() noexcept;
     /// Has the descriptor been asked for?
-    bool watched() const noexcept { return descriptor_.load(std::memory_order_relaxed) >= 0; }
+    bool has_descriptor() const noexcept
+    {
+        return descriptor_.load(std::memory_order_relaxed) >= 0;
+    }
     /// Makes the descriptor unreadable until the next mail.
     void clear_descriptor() noexcept;
+
+    /// Arms a call that the next post makes, or shut_down(), once. False, and nothing is armed, if
+    /// there is mail or the box is shut down. Only after disarm().
+    bool arm(one_shot_call::function& called, void* argument) noexcept;
+    /// When this returns the call is not under way, and does not follow.
+    void disarm() noexcept { call_.disarm(); }
+    bool armed() const noexcept { return call_.armed(); }
+    /// Makes the call that is armed, as if there were mail.
+    void fire() noexcept { call_.fire(); }
+    /// The same; when this returns the call is not under way in another thread either.
+    void fire_and_wait() noexcept { call_.fire_and_wait(); }
 
 private:
     template <class Handler>
@@ -108,6 +127,7 @@ private:
     std::atomic<wakeup*> sleeper_{nullptr};
     std::atomic<int> descriptor_{-1};
     std::atomic<bool> shut_down_{false};
+    one_shot_call call_;
     mail asleep_mark_;
     mail closed_mark_;
     mail shut_down_mark_;

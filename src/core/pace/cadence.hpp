@@ -96,6 +96,8 @@ class receiving_cadence {
 public:
     /// A part was received.
     void received() noexcept { ++parts_; }
+    /// Parts since the last wait.
+    unsigned parts() const noexcept { return parts_; }
     /// The thread is going to wait at `now` for input.
     void waits(cadence_time now) noexcept
     {

@@ -89,6 +89,7 @@ wait_mark::~wait_mark()
 
 bool socket::defer_close(const std::shared_ptr<void>& owner) noexcept
 {
+    box_->fire_and_wait(); // nothing is called any more once zmq_close has returned
     switch (deferred_close_.request(owner)) {
     case deferred_close::closer::requester:
         return false;

@@ -222,12 +222,19 @@ public:
             tell_waiting();
         }
     }
-    /// It was changed by a call: threads that wait on it look again.
+    /// It was changed by a call: who waits for it polls again.
     void tell_waiting() noexcept
     {
         if (gate_)
             gate_->wake();
+        box_->fire();
     }
+
+    /// For who waits outside of the library for a socket without a gate: has `wake(argument)`
+    /// called once when the socket may have become ready for what it was not ready for before, or
+    /// is closed or shut down; `is_armed` is false if that may be so already. Takes the place of
+    /// what was armed before, which box().disarm() ends too. 0 or errno.
+    int arm(base::one_shot_call::function& wake, void* argument, bool& is_armed);
 
     /// Any thread: the context is being terminated.
     void shut_down() noexcept { box_->shut_down(); }
@@ -348,6 +355,8 @@ private:
     bool has_waited_ = false;     ///< the call that is under way has a wait to end
     socket_gate* gate_ = nullptr; ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;
+    std::uint32_t mail_told_ = 0; ///< mail_seen_, and beside the parts received, of the last arm()
+    unsigned parts_told_ = 0;
     bool more_ = false;
     direct_reading reading_;
     base::adaptive_spin receiving_spin_;

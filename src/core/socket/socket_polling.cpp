@@ -5,6 +5,7 @@
 #include "core/socket/socket_services.hpp"
 
 #include <cerrno>
+#include <utility>
 #include <zmq.h>
 
 namespace zlink::core {
@@ -26,6 +27,25 @@ int socket::ready_for(int wanted, int& out)
     return 0;
 }
 
+int socket::arm(base::one_shot_call::function& wake, void* argument, bool& is_armed)
+{
+    is_armed = false;
+    box_->disarm();
+    process_mail();
+    leave_reading();
+    if (box_->is_shut_down())
+        return term_error();
+    // Calls since the last time may have processed mail that concerns what failed before them; and
+    // who has received may have left something.
+    const bool has_changed = std::exchange(mail_told_, mail_seen_) != mail_seen_;
+    const unsigned parts = receives_.parts();
+    const bool has_received = std::exchange(parts_told_, parts) != parts;
+    const bool is_new = has_changed || (has_received && pattern_->can_receive());
+    after_operation(0);
+    is_armed = !is_new && box_->arm(wake, argument);
+    return 0;
+}
+
 int socket::peer_events(std::string_view routing_id, int& out)
 {
     if (const int error = begin_call())
@@ -37,7 +57,7 @@ int socket::poll_events(int wanted, int& out, std::uint32_t& mail)
 {
     const auto look = [&] {
         const std::uint32_t before = mail_seen_;
-        if (box_->has_mail() || box_->watched())
+        if (box_->has_mail() || box_->has_descriptor())
             process_mail();
         int error = ready_for(wanted, out);
         if (!error && (wanted & ~out & ZMQ_POLLIN) && read_leased() == base::glance::news)

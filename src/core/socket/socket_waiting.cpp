@@ -95,7 +95,7 @@ int socket::wait_until(Operation operation, int timeout_ms, bool for_input)
     if (timeout_ms == 0) {
         if (!leaves_batches_)
             write_batches();
-        if (!box_->watched())
+        if (!box_->has_descriptor())
             return EAGAIN;
         // Who waits for the descriptor must not find it readable without cause after EAGAIN, nor
         // cleared with mail that was not handled.
@@ -145,7 +145,7 @@ void socket::write_batches() noexcept
 void socket::consider_reading()
 {
     receives_.waits(flush_list::clock::now());
-    if (!receives_.asks_to_read() || !reading_.empty() || box_->watched() ||
+    if (!receives_.asks_to_read() || !reading_.empty() || box_->has_descriptor() || box_->armed() ||
         pipes_.size() > tuning::direct_reading::max_connections)
         return;
     pipes_.for_each([](pipe_end& pipe) { pipe.ask_to_read(); });
