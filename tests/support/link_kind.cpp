@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "support/admitting_handler.hpp"
 #include "support/key_pair.hpp"
 #include "support/socket.hpp"
 #if ZLINK_HAS_TLS
@@ -50,15 +51,29 @@ void give_keys(test_socket& socket, link_side side)
     }
 }
 
+void give_password(test_socket& socket, link_side side)
+{
+    if (side == link_side::bound) {
+        admit_plain_peers(socket.context());
+        socket.set(ZMQ_PLAIN_SERVER, 1);
+        socket.set(ZMQ_ZAP_DOMAIN, "test");
+    } else {
+        socket.set(ZMQ_PLAIN_SERVER, 0);
+        socket.set(ZMQ_PLAIN_USERNAME, plain_username);
+        socket.set(ZMQ_PLAIN_PASSWORD, plain_password);
+    }
+}
+
+/// Of a capability: every library has it.
+constexpr const char* always = "";
+
 struct row {
     link_kind kind;
-    const char* capability; ///< what zmq_has() has to know; null: every library has it
+    const char* capability; ///< what zmq_has() has to know; null: the libraries of tests/wires too
     configuration configure;
     link_traits traits;
 };
 
-// PLAIN has no row: somebody has to answer for its passwords in each context (ZAP), and what
-// follows the handshake is as without it. authentication_test and damaged_handshakes_test have it.
 constexpr row rows[] = {
     {link_kind::tcp,
      nullptr,
@@ -91,6 +106,10 @@ constexpr row rows[] = {
      "curve",
      give_keys,
      {.name = "curve", .scheme = "tcp", .has_free_mechanism = false, .tells_socket_types = false}},
+    {link_kind::plain,
+     always,
+     give_password,
+     {.name = "plain", .scheme = "tcp", .has_free_mechanism = false, .tells_socket_types = false}},
 };
 
 const row& row_of(link_kind kind)
@@ -110,7 +129,7 @@ bool is_there(const row& each)
 {
     if (each.capability == nullptr)
         return true;
-    return zmq_has(each.capability) != 0 && !has_toy_wires();
+    return (each.capability == always || zmq_has(each.capability) != 0) && !has_toy_wires();
 }
 
 template <typename predicate>

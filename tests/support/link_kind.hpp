@@ -21,6 +21,7 @@ enum class link_kind {
     tls,
     wss,
     curve, ///< tcp, and the mechanism CURVE
+    plain, ///< tcp, and the mechanism PLAIN, with a handler of ZAP that admits
 };
 
 /// In tests that name one of the transports.

@@ -54,6 +54,7 @@ test_socket test_socket::with_defaults(void* context, int type)
     test_socket result;
     result.handle_ = zmq_socket(context, type);
     require(result.handle_ != nullptr, "zmq_socket");
+    result.context_ = context;
     return result;
 }
 
@@ -66,6 +67,7 @@ test_socket::~test_socket()
 test_socket& test_socket::operator=(test_socket&& other) noexcept
 {
     std::swap(handle_, other.handle_);
+    std::swap(context_, other.context_);
     return *this;
 }
 

@@ -58,10 +58,14 @@ public:
     /// A socket with all options at their defaults.
     static test_socket with_defaults(void* context, int type);
     ~test_socket();
-    test_socket(test_socket&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    test_socket(test_socket&& other) noexcept
+        : handle_(std::exchange(other.handle_, nullptr)), context_(other.context_)
+    {}
     test_socket& operator=(test_socket&& other) noexcept;
 
     operator void*() const { return handle_; }
+    /// That it was made in.
+    void* context() const { return context_; }
     /// Gives the handle away; the caller closes it.
     void* release() { return std::exchange(handle_, nullptr); }
     void close();
@@ -103,6 +107,7 @@ public:
 
 private:
     void* handle_ = nullptr;
+    void* context_ = nullptr;
 };
 
 /// zmq_poll on one socket, repeated after signals. @return the events seen, 0 when the time was up.
