@@ -72,10 +72,12 @@ TEST_P(Arm, tells_of_more_messages_after_each_that_was_received)
         peer().send(std::to_string(i));
     for (int i = 0; i < count;) { // no more than one at a time
         char text[8]{};
-        if (zmq_recv(bound(), text, sizeof text, ZMQ_DONTWAIT) > 0)
+        if (zmq_recv(bound(), text, sizeof text, ZMQ_DONTWAIT) > 0) {
             ASSERT_EQ(std::to_string(i++), text);
-        if (i < count && wake_.arm(bound()))
+        }
+        if (i < count && wake_.arm(bound())) {
             ASSERT_TRUE(wake_.wait()) << i;
+        }
     }
 }
 
@@ -205,8 +207,9 @@ TEST_P(Arm, tells_of_messages_after_a_dialogue_in_calls_that_wait)
     for (int i = 0; i < 50; ++i) {
         bound().send("question");
         while (!bound().try_recv_parts(std::chrono::milliseconds(0)))
-            if (wake_.arm(bound()))
+            if (wake_.arm(bound())) {
                 ASSERT_TRUE(wake_.wait()) << i;
+            }
     }
     other.join();
 }
@@ -298,13 +301,15 @@ TEST_P(ArmedLoop, drives_two_sockets_that_play_ping_pong_in_one_thread)
         if (sent == received)
             peer.send(std::to_string(sent++));
         char text[16]{};
-        if (zmq_recv(peer, text, sizeof text, ZMQ_DONTWAIT) >= 0)
+        if (zmq_recv(peer, text, sizeof text, ZMQ_DONTWAIT) >= 0) {
             ASSERT_EQ(std::to_string(received++), text);
+        }
         zlink_flush();
         const bool server_waits = !server.turn(wake);
         const bool client_waits = sent != received && wake.arm(peer);
-        if (server_waits && client_waits)
+        if (server_waits && client_waits) {
             ASSERT_TRUE(wake.wait()) << received;
+        }
     }
     EXPECT_TRUE(server.over());
     peer.close();
@@ -337,8 +342,9 @@ TEST_P(ArmedLoop, meets_the_end_of_its_context)
         wake_up wake;
         for (int answer = 1; answer >= 0;) {
             answer = zlink_arm(bound, wake_up::call, &wake);
-            if (answer == 0)
+            if (answer == 0) {
                 ASSERT_TRUE(wake.wait());
+            }
         }
         EXPECT_EQ(ETERM, zmq_errno());
         other.join();

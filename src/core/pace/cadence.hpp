@@ -96,7 +96,7 @@ class receiving_cadence {
 public:
     /// A part was received.
     void received() noexcept { ++parts_; }
-    /// Parts since the last wait.
+    /// All parts so far; the number starts anew after some billions.
     unsigned parts() const noexcept { return parts_; }
     /// The thread is going to wait at `now` for input.
     void waits(cadence_time now) noexcept
@@ -108,7 +108,7 @@ public:
     /// by itself, each time all that is there.
     cadence now(bool reads) noexcept
     {
-        const unsigned parts = std::exchange(parts_, 0);
+        const unsigned parts = parts_ - std::exchange(parts_before_, parts_);
         if (!reads && parts > tuning::spin::max_messages_in_dialogue)
             return cadence::stream;
         return quick_waits_ != 0 ? cadence::dialogue : cadence::sparse;
@@ -122,8 +122,9 @@ public:
     }
 
 private:
-    unsigned parts_ = 0;       ///< since the last wait
-    unsigned quick_waits_ = 0; ///< in a row
+    unsigned parts_ = 0;
+    unsigned parts_before_ = 0; ///< at the last wait
+    unsigned quick_waits_ = 0;  ///< in a row
     cadence_time last_wait_{};
 };
 

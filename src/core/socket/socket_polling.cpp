@@ -35,12 +35,14 @@ int socket::arm(base::one_shot_call::function& wake, void* argument, bool& is_ar
     leave_reading();
     if (box_->is_shut_down())
         return term_error();
-    // Calls since the last time may have processed mail that concerns what failed before them; and
-    // who has received may have left something.
+    // Calls since the last time may have processed mail that concerns what failed before them.
     const bool has_changed = std::exchange(mail_told_, mail_seen_) != mail_seen_;
     const unsigned parts = receives_.parts();
     const bool has_received = std::exchange(parts_told_, parts) != parts;
-    const bool is_new = has_changed || (has_received && pattern_->can_receive());
+    // Who has received may have left something. Where there is nothing, this puts the queues to
+    // sleep: only then they tell of more.
+    const bool can_receive = pattern_->can_receive();
+    const bool is_new = has_changed || (has_received && can_receive);
     after_operation(0);
     is_armed = !is_new && box_->arm(wake, argument);
     return 0;
