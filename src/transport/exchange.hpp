@@ -37,7 +37,7 @@ public:
     virtual void start() {}
     virtual std::span<const std::byte> output() const noexcept = 0;
     virtual void consume_output(std::size_t bytes) noexcept = 0;
-    /// No more than this may be read for it at a time: what follows is somebody else's.
+    /// The most that may be read for it at a time: later bytes belong to the next stage.
     virtual std::size_t most_input_bytes() const noexcept { return SIZE_MAX; }
     /// Takes bytes; returns how many. Fewer than offered only when it is not running any more.
     virtual std::size_t feed(std::span<const std::byte> bytes) = 0;
@@ -58,8 +58,8 @@ public:
     virtual std::chrono::milliseconds limit() const noexcept { return {}; }
     /// errno after a failure.
     virtual int error() const noexcept = 0;
-    /// After a failure: has the peer done something else than what the transport begins with? It
-    /// is not connected to again then.
+    /// After a failure: has the peer violated the protocol of the upgrade? Then there is no
+    /// reconnect.
     virtual bool was_violated() const noexcept { return false; }
     /// The names of the protocols that may follow, the best first; before start(). For an upgrade
     /// that has nothing to agree on they mean nothing. None: no protocol is to follow.

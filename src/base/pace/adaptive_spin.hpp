@@ -27,12 +27,10 @@ struct this_processor {
     static void yield() noexcept { std::this_thread::yield(); }
 };
 
-/// Decides whether a thread that waits looks for news for a while before it sleeps, and looks.
-///
-/// To fall asleep and to be woken costs both threads several us, on a virtual machine some 50. If
-/// news comes sooner, looking is cheaper for both. It is tried after several short sleeps in a row,
-/// goes on while most looks find something well within the time of a wake-up, and is tried ever
-/// less often where it does not pay. See docs/decisions/0013.
+/// Adaptive spin, then park: a sleep and its wake-up cost both threads several us, on a virtual
+/// machine some 50. Spinning starts after several short sleeps in a row, goes on while most spins
+/// succeed within half the time of a wake-up, and otherwise backs off exponentially. See
+/// docs/decisions/0013.
 ///
 /// Thread safety: one thread at a time.
 template <class Processor>

@@ -24,8 +24,7 @@ namespace zlink::core {
 /// Who reads a connection: its I/O thread or, for a time, the socket's thread. While that is behind
 /// (the queue is full) reading is *offered* to it: it may read as it makes room. While it waits for
 /// input again and again the connection is *leased* to it: it may read whenever it likes, and
-/// nobody else waits for input. What it meets that is not its business, commands and errors, is
-/// kept.
+/// nobody else waits for input. Commands and errors that it meets are stored for the I/O thread.
 ///
 /// Invariants:
 /// - The socket's thread uses decoder and stream only with the mutex, and only while `reader_` is

@@ -19,8 +19,7 @@ class outside_memory {
 public:
     ~outside_memory() { reset(); }
 
-    /// The consumer takes the parts of a message off up to the first empty one: the part that it
-    /// comes for is the next.
+    /// The consumer strips the envelope: it wants the part after the first empty one.
     void take_off_envelope() noexcept { envelope_is_taken_off_ = true; }
     bool envelope_is_taken_off() const noexcept { return envelope_is_taken_off_; }
 

@@ -100,9 +100,9 @@ private:
     void return_to_message_start() noexcept;
 
     base::channel& from_;
-    /// A frame was taken in part past the queue: the rest of it comes first in the queue.
+    /// A direct write was partial: its continuation is next in the queue.
     bool rest_expected_ = false;
-    bool rest_is_void_ = false;       ///< and the connection it belonged to is gone
+    bool rest_is_void_ = false;       ///< that connection was lost: the continuation is dropped
     bool wake_producer_ = false;      ///< it waits for room, and there is some now
     std::uint64_t counted_until_ = 0; ///< messages up to this position count as taken
     std::uint64_t passed_by_ = 0;     ///< messages that were taken past the queue
