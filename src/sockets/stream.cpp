@@ -41,7 +41,7 @@ public:
 
     int send(const core::frame& part) override
     {
-        return std::exchange(progress_.in_body, false) ? send_chunk(part) : choose_peer(part);
+        return progress_.in_body ? send_chunk(part) : choose_peer(part);
     }
 
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
@@ -131,6 +131,7 @@ private:
         chunk.flags = 0;
         if (chunk.size != 0 && progress_.to && !progress_.to->write(chunk))
             return ENOMEM; // it may be sent again, to the same peer
+        progress_.in_body = false;
         // Null: it has gone, or was never named.
         core::pipe_end* const to = std::exchange(progress_.to, nullptr);
         if (to && chunk.size == 0) {

@@ -682,6 +682,27 @@ TEST_P(ZlinkOnlyOutOfMemory, a_refused_part_can_be_sent_again)
     }
 }
 
+TEST(ZlinkOnlyOutOfMemory, a_refused_chunk_of_a_stream_can_be_sent_again)
+{
+    test_context context;
+    test_socket receiver(context, ZMQ_STREAM);
+    test_socket sender(context, ZMQ_STREAM);
+    sender.connect(receiver.bind_and_resolve("tcp://127.0.0.1:*"));
+    const std::string id = sender.recv_parts().at(0);
+    receiver.recv_parts();
+    const std::string chunk(100'000, 'c');
+    ASSERT_LE(0, zmq_send(sender, id.data(), id.size(), ZMQ_SNDMORE));
+    {
+        const no_memory none;
+        ASSERT_TRUE(fails_with(ENOMEM, zmq_send(sender, chunk.data(), chunk.size(), 0)));
+    }
+    ASSERT_LE(0, zmq_send(sender, chunk.data(), chunk.size(), 0));
+    std::string received;
+    while (received.size() < chunk.size())
+        received += receiver.recv_parts().at(1);
+    EXPECT_TRUE(chunk == received);
+}
+
 // A publisher drops the message for a subscriber if there is no memory for a part of it: never a
 // part alone.
 TEST_P(ZlinkOnlyOutOfMemory, a_published_message_comes_whole_or_not_at_all)
