@@ -73,16 +73,16 @@ FIRST_SEND = [
 LIMITS = {
     "lines of the connection's module": (742, 600),
     "modules that it includes": (11, 12),
-    "classes with too many fields": (1, 0),
+    "classes with too many fields": (0, 0),
     "classes with too many public functions": (5, 0),
     "virtual functions of the pipe's peer": (3, 5),
-    "flags of a pipe end": (23, 8),
+    "flags of a pipe end": (16, 8),
     "detectors of stream or dialogue": (5, 2),
     "fields of who writes that are to go": (0, 0),
     "numeric constants": (242, 250),
     "files on the way of a first send": (23, 14),
     "functions that are too complex": (4, 0),
-    "lines of core": (14708, 13444),
+    "lines of core": (14707, 13444),
     "include cycles": (0, 0),
 }
 

@@ -27,7 +27,7 @@ void announced_set::snapshot(std::vector<std::byte>& frames, bool repeated, core
 
 void announced_set::add(core::pipe_end& pipe)
 {
-    if (pipe.is_inproc) {
+    if (pipe.origin.is_inproc) {
         std::vector<std::byte> frames;
         append_all(frames, false);
         write_all(pipe, frames);
@@ -47,7 +47,7 @@ void announced_set::tell_all(kind command, std::span<const std::byte> argument)
     std::vector<std::byte> frame;
     engine::append_traffic_command(frame, {command, argument, 0});
     for (core::pipe_end* pipe : pipes_)
-        if (pipe->takes_subscriptions)
+        if (pipe->origin.takes_subscriptions)
             write_all(*pipe, frame);
 }
 

@@ -20,7 +20,7 @@ public:
     void attach(core::pipe_end& pipe) override
     {
         if (peer_ && !has_gone(*peer_)) {
-            if (!pipe.connected_side || !peer_->other_closed())
+            if (!pipe.origin.connected_side || !peer_->other_closed())
                 return host_.drop(pipe);
             if (from_ != peer_)
                 former_.push_back(peer_);
@@ -74,7 +74,7 @@ public:
         while (from_) {
             if (from_->peek(part))
                 return 0;
-            if (!from_->other_closed() || from_->last_words_follow)
+            if (!from_->other_closed() || from_->slot.last_words_follow)
                 break;
             host_.drop(*from_);
             if (from_ == peer_)
@@ -126,7 +126,7 @@ private:
         core::frame unread;
         if (peer.other_closed() && !peer.peek(unread))
             host_.drop(peer);
-        return peer.dropped;
+        return peer.slot.dropped;
     }
 
     // Of the former peers in their order, then of the one there is.

@@ -27,7 +27,7 @@ public:
     void begin_mail() noexcept override { share_.begin_mail(); }
     void attach(core::pipe_end& pipe) override
     {
-        if (pipe.takes_all_groups)
+        if (pipe.origin.takes_all_groups)
             all_groups_.push_back(&pipe);
         readable(pipe);
     }

@@ -166,9 +166,9 @@ private:
                 // Not an envelope: this peer does not speak our language. Within the process there
                 // is no connection that it could make anew: it may do better with the next one.
                 const bool go_on = in_.skip_message(bound);
-                if (pipe->is_inproc && go_on)
+                if (pipe->origin.is_inproc && go_on)
                     continue;
-                if (!pipe->is_inproc)
+                if (!pipe->origin.is_inproc)
                     host_.drop(*pipe);
                 return false;
             }

@@ -22,7 +22,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        if (!pipe.made_by_call)
+        if (!pipe.slot.made_by_call)
             return;
         probe_.greet(pipe);
         if (!connect_id_.empty()) {
@@ -33,14 +33,14 @@ public:
 
     void identified(core::pipe_end& pipe, const core::peer_info& peer) override
     {
-        if (!pipe.routing_id.empty() && peers_.find(pipe.routing_id) == &pipe)
+        if (!pipe.slot.routing_id.empty() && peers_.find(pipe.slot.routing_id) == &pipe)
             return; // the name of a pipe stays over reconnections, unless it was taken over
         std::string id = peer.routing_id.empty() ? peers_.automatic_id() : peer.routing_id;
         if (core::pipe_end* const older = peers_.find(id)) {
             if (!handover_)
                 return turn_away(pipe, std::move(id));
-            forget(*older);
             in_.end(*older); // what it has said is still heard
+            forget(*older);
         }
         take_in(pipe, std::move(id));
     }
@@ -49,14 +49,14 @@ public:
     void peer_closed(core::pipe_end& pipe) override
     {
         forget(pipe);
-        take_in_waiting(pipe.routing_id);
+        take_in_waiting(pipe.slot.routing_id);
     }
     void detach(core::pipe_end& pipe) override
     {
         in_.remove(pipe);
         forget(pipe);
         try {
-            take_in_waiting(pipe.routing_id);
+            take_in_waiting(pipe.slot.routing_id);
         } catch (const std::bad_alloc&) { // it goes on waiting, for the next that leaves
         }
     }
@@ -180,7 +180,7 @@ private:
         core::pipe_end* const to = std::exchange(progress_.to, nullptr);
         if (to && chunk.size == 0) {
             forget(*to);
-            to->end_output();
+            to->end_output(core::pipe_ending::output_ended);
         }
         return 0;
     }
@@ -198,7 +198,7 @@ private:
 
     void take_in(core::pipe_end& pipe, std::string id)
     {
-        const bool was_greeted = pipe.made_by_call || !pipe.routing_id.empty();
+        const bool was_greeted = pipe.slot.made_by_call || !pipe.slot.routing_id.empty();
         enter(pipe, std::move(id));
         if (!was_greeted)
             probe_.greet(pipe);
@@ -207,7 +207,7 @@ private:
     // A connection ends, to be made again. Without one to end, the peer waits until the id is free.
     void turn_away(core::pipe_end& pipe, std::string id)
     {
-        if (!pipe.is_inproc)
+        if (!pipe.origin.is_inproc)
             return host_.refuse(pipe);
         if (std::ranges::find(waiting_, &pipe, &waiting_peer::pipe) == waiting_.end())
             waiting_.push_back({&pipe, std::move(id)});

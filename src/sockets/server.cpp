@@ -18,13 +18,14 @@ void server::attach(core::pipe_end& pipe)
     do
         ++newest_id_;
     while (newest_id_ == 0 || !peers_.try_emplace(newest_id_, &pipe).second);
-    pipe.peer_id = newest_id_;
+    pipe.slot.peer_id = newest_id_;
     in_.add(pipe);
 }
 
 void server::forget(core::pipe_end& pipe)
 {
-    if (const auto peer = peers_.find(pipe.peer_id); peer != peers_.end() && peer->second == &pipe)
+    if (const auto peer = peers_.find(pipe.slot.peer_id);
+        peer != peers_.end() && peer->second == &pipe)
         peers_.erase(peer);
     if (recent_ == &pipe)
         recent_ = nullptr;

@@ -36,7 +36,7 @@ protected:
 private:
     core::pipe_end* find(std::uint32_t routing_id) noexcept
     {
-        if (recent_ && recent_->peer_id == routing_id) [[likely]]
+        if (recent_ && recent_->slot.peer_id == routing_id) [[likely]]
             return recent_;
         const auto peer = peers_.find(routing_id);
         return peer == peers_.end() ? nullptr : recent_ = peer->second;

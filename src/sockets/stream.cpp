@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <utility>
+#include <unordered_set>
 #include <zmq.h>
 
 namespace zlink::sockets {
@@ -20,7 +20,7 @@ public:
 
     void attach(core::pipe_end& pipe) override
     {
-        const bool named = pipe.made_by_call && !connect_id_.empty();
+        const bool named = pipe.slot.made_by_call && !connect_id_.empty();
         newest_id_ = named ? connect_id_ : peers_.automatic_id();
         peers_.add(pipe, newest_id_);
         in_.add(pipe);
@@ -129,30 +129,35 @@ private:
     int send_chunk(core::frame chunk)
     {
         chunk.flags = 0;
-        if (chunk.size != 0 && progress_.to && !progress_.to->write(chunk))
-            return ENOMEM; // it may be sent again, to the same peer
-        progress_.in_body = false;
-        // Null: it has gone, or was never named.
-        core::pipe_end* const to = std::exchange(progress_.to, nullptr);
-        if (to && chunk.size == 0) {
-            to->output_ends = true;
-            to->end_output();
+        core::pipe_end* const to = progress_.to; // null: it has gone, or was never named
+        if (to && chunk.size != 0) {
+            if (!to->write(chunk))
+                return ENOMEM; // it may be sent again, to the same peer
+        } else if (to) {
+            ending_.insert(to);
+            to->end_output(core::pipe_ending::output_ended);
         }
+        progress_.to = nullptr;
+        progress_.in_body = false;
         return 0;
     }
 
-    // It is to be closed as soon as all is sent.
-    static bool is_ending(const core::pipe_end& pipe) noexcept { return pipe.output_ends; }
+    bool is_ending(const core::pipe_end& pipe) const noexcept
+    {
+        return !ending_.empty() && ending_.contains(&pipe);
+    }
 
     void forget(core::pipe_end& pipe)
     {
         if (progress_.to == &pipe)
             progress_.to = nullptr;
+        ending_.erase(&pipe);
         peers_.remove(pipe);
     }
 
     addressed_queue in_;
     peer_table peers_;
+    std::unordered_set<const core::pipe_end*> ending_; ///< closed as soon as all is sent
     bool notices_ = true;
     std::string connect_id_;
     std::string newest_id_;

@@ -20,9 +20,9 @@ xpub::xpub(core::pattern_host& host) : host_(host) {}
 
 void xpub::attach(core::pipe_end& pipe)
 {
-    if (pipes_.size() <= pipe.number)
-        pipes_.resize(pipe.number + 1);
-    pipes_[pipe.number] = {&pipe, ++visits_};
+    if (pipes_.size() <= pipe.slot.number)
+        pipes_.resize(pipe.slot.number + 1);
+    pipes_[pipe.slot.number] = {&pipe, ++visits_};
     if (!welcome_.empty())
         pipe.write(core::frame_of(welcome_, false));
     readable(pipe);
@@ -59,7 +59,7 @@ void xpub::read_part(core::pipe_end& pipe, const core::frame& part)
         const auto command = engine::parse_traffic_command(part.bytes());
         subscription(pipe, command.kind == engine::traffic_command_kind::subscribe,
                      command.argument);
-    } else if ((kind == 0 || kind == 1) && !begun_.contains(pipe.number)) {
+    } else if ((kind == 0 || kind == 1) && !begun_.contains(pipe.slot.number)) {
         // Others may follow in the same message, or something else.
         subscription(pipe, kind == 1, part.bytes().subspan(1));
     } else {
@@ -71,7 +71,7 @@ void xpub::read_part(core::pipe_end& pipe, const core::frame& part)
 
 xpub::visitor xpub::visitor_of(const core::pipe_end& pipe) const noexcept
 {
-    return {pipe.number, pipes_[pipe.number].visit};
+    return {pipe.slot.number, pipes_[pipe.slot.number].visit};
 }
 
 bool xpub::present(const visitor& who) const noexcept
@@ -87,21 +87,22 @@ void xpub::pass_up(const core::pipe_end& from, bool subscribe, std::span<const s
     text.append(reinterpret_cast<const char*>(topic.data()), topic.size());
     upstream_.push_back({std::move(text), false,
                          subscribe ? kind::subscription : kind::cancellation, visitor_of(from),
-                         from.properties()});
+                         from.slot.properties.get()});
 }
 
 void xpub::pass_up_part(const core::pipe_end& from, const core::frame& part)
 {
     upstream_part copy;
     if (passes_upstream())
-        copy = {std::string(part.text()), part.more(), kind::message, {}, from.properties()};
+        copy = {
+            std::string(part.text()), part.more(), kind::message, {}, from.slot.properties.get()};
     if (part.more()) {
-        auto& parts = begun_[from.number];
+        auto& parts = begun_[from.slot.number];
         if (passes_upstream())
             parts.push_back(std::move(copy));
         return;
     }
-    const auto begun = begun_.find(from.number);
+    const auto begun = begun_.find(from.slot.number);
     if (begun == begun_.end()) {
         if (passes_upstream())
             upstream_.push_back(std::move(copy));
@@ -126,21 +127,21 @@ void xpub::subscription(core::pipe_end& pipe, bool subscribe, std::span<const st
 {
     if (manual_) {
         if (subscribe)
-            requested_.add(topic, pipe.number);
+            requested_.add(topic, pipe.slot.number);
         else
-            requested_.remove(topic, pipe.number);
+            requested_.remove(topic, pipe.slot.number);
         pass_up(pipe, subscribe, topic);
         return;
     }
     if (subscribe) {
-        const auto added = index_.add(topic, pipe.number);
+        const auto added = index_.add(topic, pipe.slot.number);
         if (added == subscriber_index::addition::first_for_topic || verbose_)
             pass_up(pipe, true, topic);
         return;
     }
     // With VERBOSER also those of topics that the peer does not hold: who counts what an XSUB with
     // VERBOSE_UNSUBSCRIBE says has to see all of it.
-    const auto removed = index_.remove(topic, pipe.number);
+    const auto removed = index_.remove(topic, pipe.slot.number);
     if (verboser_ || removed == subscriber_index::removal::last_for_topic)
         pass_up(pipe, false, topic);
 }
@@ -155,16 +156,16 @@ void xpub::forget(core::pipe_end& pipe)
     };
     const auto ignore = [](std::span<const std::byte>, bool) {};
     if (manual_) {
-        index_.remove_all(pipe.number, ignore);
-        requested_.remove_all(pipe.number, [&](std::span<const std::byte> topic, bool) {
+        index_.remove_all(pipe.slot.number, ignore);
+        requested_.remove_all(pipe.slot.number, [&](std::span<const std::byte> topic, bool) {
             pass_up(pipe, false, topic);
         });
     } else {
-        requested_.remove_all(pipe.number, ignore);
-        index_.remove_all(pipe.number, tell);
+        requested_.remove_all(pipe.slot.number, ignore);
+        index_.remove_all(pipe.slot.number, tell);
     }
-    pipes_[pipe.number] = {};
-    begun_.erase(pipe.number);
+    pipes_[pipe.slot.number] = {};
+    begun_.erase(pipe.slot.number);
     std::erase(chosen_, &pipe); // of a message that was begun
 }
 

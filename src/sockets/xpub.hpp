@@ -78,7 +78,7 @@ private:
     bool present(const visitor& who) const noexcept;
     bool knows(const core::pipe_end& pipe) const noexcept
     {
-        return pipe.number < pipes_.size() && pipes_[pipe.number].pipe == &pipe;
+        return pipe.slot.number < pipes_.size() && pipes_[pipe.slot.number].pipe == &pipe;
     }
     core::pipe_end* only_addressee(std::span<const std::byte> message) noexcept;
     int apply_manually(bool subscribe, std::span<const std::byte> topic);
@@ -86,16 +86,16 @@ private:
     core::pattern_host& host_;
     subscriber_index index_;
     subscriber_index requested_;         ///< manual mode: what peers asked for
-    std::vector<subscriber_slot> pipes_; ///< by pipe_end::number
+    std::vector<subscriber_slot> pipes_; ///< by pipe_slot::number
     std::uint64_t visits_ = 0;
     std::vector<core::pipe_end*> chosen_; ///< of the message being sent
     core::fan_out_log log_;
     std::deque<upstream_part> upstream_;
-    /// By pipe_end::number: what was read of a message that is not a subscription, as far as it is
+    /// By pipe_slot::number: what was read of a message that is not a subscription, as far as it is
     /// passed up. It follows the other upstream parts in one piece once all of it was read.
     std::map<std::uint32_t, std::vector<upstream_part>> begun_;
     reading_share share_;
-    std::vector<bool> matched_; ///< by pipe_end::number; with ZMQ_INVERT_MATCHING
+    std::vector<bool> matched_; ///< by pipe_slot::number; with ZMQ_INVERT_MATCHING
     visitor last_;              ///< manual mode: whose subscription or cancellation was read last
     bool in_send_ = false;
     bool verbose_ = false;

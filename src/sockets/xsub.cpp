@@ -18,7 +18,7 @@ xsub::xsub(core::pattern_host& host, bool filters)
 void xsub::attach(core::pipe_end& pipe)
 {
     in_.add(pipe);
-    pipe.out_index = out_.size();
+    pipe.slot.out_index = out_.size();
     out_.push_back(&pipe);
     set_->add(pipe);
 }
@@ -26,10 +26,10 @@ void xsub::attach(core::pipe_end& pipe)
 void xsub::peer_closed(core::pipe_end& pipe)
 {
     set_->remove(pipe);
-    if (pipe.out_index >= out_.size() || out_[pipe.out_index] != &pipe)
+    if (pipe.slot.out_index >= out_.size() || out_[pipe.slot.out_index] != &pipe)
         return;
-    out_.back()->out_index = pipe.out_index;
-    std::swap(out_[pipe.out_index], out_.back());
+    out_.back()->slot.out_index = pipe.slot.out_index;
+    std::swap(out_[pipe.slot.out_index], out_.back());
     out_.pop_back();
     std::erase(sending_, &pipe);
 }

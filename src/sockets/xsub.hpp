@@ -50,7 +50,7 @@ private:
     std::shared_ptr<subscription_set> set_;
     fair_queue in_;
     const bool filters_;
-    std::vector<core::pipe_end*> out_;     ///< by pipe_end::out_index
+    std::vector<core::pipe_end*> out_;     ///< by pipe_slot::out_index
     std::vector<core::pipe_end*> sending_; ///< pipes that take the message being sent
     bool in_send_ = false;
     bool in_receive_ = false; ///< inside a message that matched

@@ -50,9 +50,9 @@ std::shared_ptr<pipe_end> datagram_session::make_pipe()
     const auto channels = std::make_shared<channel_pair>();
     auto socket_end = make_pipe_end(channels, true, link_->box);
     auto end = make_pipe_end(channels, false, nullptr);
-    socket_end->connected_side = role_ == endpoint_role::connected;
-    socket_end->endpoint = socket_->endpoint();
-    socket_end->takes_all_groups =
+    socket_end->origin.connected_side = role_ == endpoint_role::connected;
+    socket_end->origin.endpoint = socket_->endpoint();
+    socket_end->origin.takes_all_groups =
         role_ == endpoint_role::connected && head_ == datagram_head::group;
     end->set_other_end(socket_end);
     socket_end->set_other_end(shared_from_this());

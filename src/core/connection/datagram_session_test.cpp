@@ -105,8 +105,8 @@ TEST_F(DatagramSession, is_for_three_uses_only)
 TEST_F(DatagramSession, carries_group_and_body)
 {
     const side radio(thread_, types::radio, endpoint_role::connected, address());
-    EXPECT_TRUE(radio.pipe->takes_all_groups);
-    EXPECT_FALSE(dish_.pipe->takes_all_groups);
+    EXPECT_TRUE(radio.pipe->origin.takes_all_groups);
+    EXPECT_FALSE(dish_.pipe->origin.takes_all_groups);
     radio.send("TV", "Friends");
     EXPECT_EQ("TV|Friends", dish_.receive());
     radio.send("", "");

@@ -18,7 +18,8 @@ peer_info describe(const socket_options& options)
     info.routing_id = options.routing_id;
     info.socket_type = options.type;
     info.wants_newest = conflates_receiving(options);
-    info.farewell = disconnect_message(options);
+    if (const auto text = disconnect_message(options); !text.empty())
+        info.disconnect_message = std::string(text);
     info.marks_notices = options.traits->marks_notices;
     return info;
 }
@@ -104,13 +105,13 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     auto far = make_pipe_end(channels, false, nullptr);
     near->set_conflation(conflates_sending(*connector.options),
                          conflates_receiving(*connector.options));
-    near->is_inproc = far->is_inproc = true;
+    near->origin.is_inproc = far->origin.is_inproc = true;
     near->set_limits(connector.options->send_hwm, connector.options->receive_hwm);
-    near->connected_side = true;
-    near->endpoint = far->endpoint = "inproc://" + name;
+    near->origin.connected_side = true;
+    near->origin.endpoint = far->origin.endpoint = "inproc://" + name;
     near->let_reader_back_off();
     far->let_reader_back_off();
-    near->takes_subscriptions = far->takes_subscriptions = true;
+    near->origin.takes_subscriptions = far->origin.takes_subscriptions = true;
     far->set_peer(describe(*connector.options));
     if (!greet(*near, *connector.options))
         throw std::bad_alloc();
@@ -158,10 +159,10 @@ inproc_registry::connect_to_handler(const std::string& name, std::shared_ptr<cha
         return nullptr;
     auto handler_end = make_pipe_end(std::move(channels), false, at->second.link->box);
     handler_end->set_other_end(std::move(asking));
-    handler_end->is_inproc = true;
-    handler_end->endpoint = "inproc://" + name;
+    handler_end->origin.is_inproc = true;
+    handler_end->origin.endpoint = "inproc://" + name;
     handler_end->set_limits(0, 0);
-    handler_end->takes_subscriptions = true;
+    handler_end->origin.takes_subscriptions = true;
     handler_end->set_peer(peer_info{});
     handler_end->notify(pipe_end::attached | pipe_end::identified);
     return handler_end;
@@ -170,7 +171,7 @@ inproc_registry::connect_to_handler(const std::string& name, std::shared_ptr<cha
 void inproc_registry::close(pipe_end& connector, int linger_ms) noexcept
 {
     std::unique_lock lock(mutex_);
-    const auto [first, last] = waiting_.equal_range(inproc_name(connector.endpoint));
+    const auto [first, last] = waiting_.equal_range(inproc_name(connector.origin.endpoint));
     const auto found = std::find_if(first, last, [&](const auto& entry) {
         return entry.second.connector_end.get() == &connector;
     });
@@ -180,7 +181,7 @@ void inproc_registry::close(pipe_end& connector, int linger_ms) noexcept
         return;
     }
     connector.close(linger_ms); // under the lock: the other end must not get a mailbox meanwhile
-    if (connector.has_unread_output() && !connector.refused.load(std::memory_order_relaxed)) {
+    if (connector.has_unread_output() && !connector.is_refused()) {
         found->second.connector_end.reset();
     } else {
         found->second.binder_end->set_other_end(nullptr);

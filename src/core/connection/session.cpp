@@ -94,8 +94,8 @@ void session::create_pipe()
         end->write_chunks();
     end->set_limits(options_->send_hwm, options_->receive_hwm);
     end->set_other_end(shared_from_this());
-    end->connected_side = dialer_ != nullptr;
-    end->endpoint = endpoint_;
+    end->origin.connected_side = dialer_ != nullptr;
+    end->origin.endpoint = endpoint_;
     traffic_.use(std::move(fresh));
     socket_end_ = std::move(end);
 }
@@ -320,7 +320,7 @@ void session::begin_traffic(const opening::ending& how)
     if (!traffic_.has_link())
         create_pipe();
     if (!dialer_)
-        socket_end_->far_end = known.remote_endpoint;
+        socket_end_->origin.far_end = known.remote_endpoint;
     auto peer = std::make_unique<peer_info>(describe_peer(how.remote, known));
     bool is_there = true;
     traffic_.begin({how, *stream_, socket_end_, exchanges_plain_bytes(*options_, transport_),
@@ -403,7 +403,7 @@ void session::lost(loss why)
 void session::tell_of_loss(const connection_life::after_loss& after, loss why)
 {
     if (socket_end_)
-        socket_end_->takes_subscriptions = false;
+        socket_end_->origin.takes_subscriptions = false;
     if (after.tells_application) {
         if (after.ends_pipe() && traffic_.incoming().tells_of_loss())
             tell_socket(pipe_end::leaving);
@@ -430,7 +430,7 @@ void session::drop_connection() noexcept
 // side makes it, has a new one: what is left in this is of no use.
 void session::refuse()
 {
-    if (!socket_end_ || !socket_end_->refused.load(std::memory_order_relaxed))
+    if (!socket_end_ || !socket_end_->is_refused())
         return; // there is another pipe by now, or none
     switch (life_.resume(event::refuse)) {
     case action::finish:

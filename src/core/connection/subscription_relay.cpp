@@ -39,7 +39,7 @@ void subscription_relay::begin(std::vector<std::byte>& opening, subscription_sou
     source.snapshot(commands, !has_announced_, pipe, [&] {
         has_announced_ = true;
         stale_before_ = pipe.channels()->a_to_b.queue.published_position();
-        pipe.takes_subscriptions = true;
+        pipe.origin.takes_subscriptions = true;
         announce();
     });
     if (knows_no_groups_)

@@ -77,7 +77,7 @@ TEST_F(SubscriptionRelay, tells_each_connection_what_is_subscribed)
         begin(source, announced::subscriptions, 3, 1);
         EXPECT_EQ(opening(), text(command_frame(traffic_command_kind::subscribe, "a")));
         EXPECT_EQ(announced_, connection);
-        EXPECT_TRUE(pipe_.takes_subscriptions);
+        EXPECT_TRUE(pipe_.origin.takes_subscriptions);
     }
     EXPECT_EQ(source.repeated, (std::vector<bool>{true, false}));
 }

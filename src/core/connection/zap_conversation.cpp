@@ -51,7 +51,7 @@ void zap_conversation::cancel() noexcept
 {
     const bool takes_back = std::exchange(decided_, nullptr) != nullptr;
     if (const auto end = std::exchange(end_, nullptr)) {
-        end->refused.store(takes_back, std::memory_order_relaxed);
+        end->set_refused(takes_back);
         end->close(0);
     }
     link_.reset();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/pipe/metadata.hpp"
+#include "core/pipe/shared_text.hpp"
 
 #include <string>
 
@@ -19,9 +20,9 @@ struct peer_info {
     std::string routing_id;
     int socket_type = -1;
     metadata_ref properties;
-    bool wants_newest = false;  ///< it conflates what it receives, and so can the sender (inproc)
-    std::string farewell;       ///< what it wants to receive at the end (inproc); empty = nothing
-    bool marks_notices = false; ///< see socket_type_traits
+    bool wants_newest = false; ///< it conflates what it receives, and so can the sender (inproc)
+    shared_text disconnect_message; ///< its ZMQ_DISCONNECT_MSG (inproc)
+    bool marks_notices = false;     ///< see socket_type_traits
 };
 
 /// The peer at the other end of a connection, as the handshake has told. Its properties are those

@@ -11,11 +11,8 @@
 #include <cstring>
 
 namespace zlink::core {
-namespace {
 
 namespace zmtp3 = engine::zmtp3;
-
-} // namespace
 
 pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
                    std::shared_ptr<base::mailbox> box)
@@ -40,7 +37,7 @@ void pipe_end::set_peer(std::unique_ptr<peer_info> info) noexcept
     delete peer_.exchange(info.release(), std::memory_order_acq_rel);
 }
 
-std::unique_ptr<peer_info> pipe_end::take_peer()
+std::unique_ptr<peer_info> pipe_end::take_peer() noexcept
 {
     std::unique_ptr<peer_info> taken(peer_.exchange(nullptr, std::memory_order_acq_rel));
     if (!taken)
@@ -49,16 +46,8 @@ std::unique_ptr<peer_info> pipe_end::take_peer()
         out_conflates_ = true;
         out_->credit.set_producer_limit(0);
     }
-    farewell_.reset();
-    try {
-        if (!taken->farewell.empty())
-            farewell_.reset(new farewell{taken->farewell, taken->marks_notices});
-    } catch (...) { // memory has run out: the news stay
-        peer_info* none = nullptr;
-        if (peer_.compare_exchange_strong(none, taken.get(), std::memory_order_acq_rel))
-            taken.release();
-        throw;
-    }
+    disconnect_message_ = taken->disconnect_message;
+    marks_notices_ = taken->marks_notices;
     return taken;
 }
 
@@ -74,11 +63,11 @@ bool pipe_end::write_any(const frame& part) noexcept
         in_message_ = part.more();
         return in_message_ || !queue.has_uncommitted() || commit(); // a message of no bytes is none
     }
-    const bool lends = waits_for_reader && part.lendable &&
+    const bool lends = waits_for_reader_ && part.lendable &&
                        part.size >= tuning::inproc::min_lent_bytes && !part.more() && !part.owner;
     if (part.size >= tuning::body::min_uncopied_bytes && !batches() && !in_message_ &&
         !queue.consumer_asleep()) {
-        if (waits_for_reader && other_)
+        if (waits_for_reader_ && other_)
             let_reader_catch_up(part.size, lends);
         else if (outlet_)
             follow(outlet_->flush(flush_reason::large_message));
@@ -94,8 +83,8 @@ bool pipe_end::write_any(const frame& part) noexcept
     const std::size_t copied_below =
         !part.owner ? (base::rule_is_on(base::rule::own_block) ? tuning::body::min_uncopied_bytes
                                                                : SIZE_MAX)
-        : is_inproc && part.user_owned() ? tuning::body::min_shared_user_bytes
-                                         : tuning::body::min_shared_bytes;
+        : origin.is_inproc && part.user_owned() ? tuning::body::min_shared_user_bytes
+                                                : tuning::body::min_shared_bytes;
     const bool inlined = part.size < copied_below && !(part.owner && keeps_waiting(part));
     std::byte* const at = queue.reserve(zmtp3::long_header_bytes + (inlined ? part.size : 0));
     if (!at)
@@ -385,7 +374,7 @@ bool pipe_end::peek(frame& part) noexcept
         part_header_bytes_ = 0;
         queue.load();
     }
-    if (!is_inproc && has_more_messages())
+    if (!origin.is_inproc && has_more_messages())
         flush_list::expect_more_of_this_thread();
     peeked_ = true;
     give_part(part);
@@ -485,10 +474,10 @@ bool pipe_end::skip_message(std::size_t& most_parts) noexcept
     return true;
 }
 
-void pipe_end::say_farewell() noexcept
+void pipe_end::write_disconnect_message() noexcept
 {
-    if (farewell_)
-        write(notice_frame(farewell_->is_marked, farewell_->text));
+    if (!disconnect_message_.empty())
+        write(notice_frame(marks_notices_, disconnect_message_));
 }
 
 bool pipe_end::leave() noexcept
@@ -496,9 +485,8 @@ bool pipe_end::leave() noexcept
     give_up_message();
     if (!other_ || other_gone_)
         return false;
-    say_farewell();
+    write_disconnect_message();
     other_->on_ended(pipe_ending::left, 0);
-    last_words_follow = true;
     mark_other_closed();
     return true;
 }
@@ -507,10 +495,10 @@ void pipe_end::hang_up(int linger_ms) noexcept
 {
     give_up_message();
     if (other_ && !other_gone_) {
-        if (refused.load(std::memory_order_relaxed)) {
+        if (is_refused()) {
             other_->on_ended(pipe_ending::refused, 0);
         } else {
-            say_farewell();
+            write_disconnect_message();
             other_->on_ended(pipe_ending::closed, linger_ms);
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/memory/short_bytes.hpp"
 #include "base/pace/reader_back_off.hpp"
 #include "base/pace/write_retry.hpp"
 #include "base/queue/channel.hpp"
@@ -12,11 +11,10 @@
 #include "core/pipe/fan_out_log.hpp"
 #include "core/pipe/frame.hpp"
 #include "core/pipe/inlet.hpp"
-#include "core/pipe/metadata.hpp"
 #include "core/pipe/outlet.hpp"
 #include "core/pipe/peer_info.hpp"
 #include "core/pipe/pipe_peer.hpp"
-#include "core/pipe/shared_text.hpp"
+#include "core/pipe/pipe_slot.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -31,10 +29,9 @@
 namespace zlink::core {
 
 /// A socket's end of a pipe: writes whole messages into one channel, reads them from the other.
-/// Thread safety: the thread of the socket that has it. Any thread: notify(), set_peer(), and the
-/// atomics `refused` and `takes_subscriptions`; the other end calls the pipe_peer functions, in its
-/// thread. Until a socket has it, whoever makes it uses it (inproc: under the lock of the
-/// registry).
+/// Thread safety: the thread of the socket that has it. Any thread: notify(), set_peer() and
+/// is_refused(); the other end calls the pipe_peer functions, in its thread. Until a socket has it,
+/// whoever makes it uses it (inproc: under the lock of the registry).
 class pipe_end final : public base::mail,
                        public pipe_peer,
                        public std::enable_shared_from_this<pipe_end> {
@@ -82,7 +79,7 @@ public:
     {
         out_->credit.set_producer_limit(out_conflates_ ? 0 : out_messages);
         in_->credit.set_consumer_limit(in_messages);
-        if (is_inproc)
+        if (origin.is_inproc)
             for (base::channel* const channel : {out_, in_})
                 channel->queue.rotate_chunks(channel->credit.limit());
     }
@@ -96,9 +93,8 @@ public:
     void set_peer(peer_info info) { set_peer(std::make_unique<peer_info>(std::move(info))); }
     void set_peer(std::unique_ptr<peer_info> info) noexcept;
     /// What was set last; null if that was taken already.
-    std::unique_ptr<peer_info> take_peer();
+    std::unique_ptr<peer_info> take_peer() noexcept;
 
-    // --- writing
     /// May a new message be written? If not, a `writable` event will follow.
     bool can_write() noexcept
     {
@@ -167,14 +163,6 @@ public:
     /// Takes back the parts of an unfinished message.
     void give_up_message() noexcept;
 
-    /// Nothing more is going to be written, see pipe_ending::output_ended.
-    void end_output() noexcept
-    {
-        if (other_)
-            other_->on_ended(pipe_ending::output_ended, 0);
-    }
-
-    // --- reading
     /// The next part, if a whole message is there; if not, a `readable` event will follow. While
     /// the part is not popped the answer stays the same, unless the pipe conflates and a newer
     /// message has come.
@@ -222,6 +210,9 @@ public:
             inlet_->give_back();
     }
 
+    /// Inproc, and no other pipe of the socket is there: a writer may wait for its reader.
+    void wait_for_reader(bool may_wait) noexcept { waits_for_reader_ = may_wait; }
+
     /// Nothing more is to be written: the other end is gone, or is to go once all is read.
     void mark_other_closed() noexcept { other_closed_ = true; }
     /// The other end is gone (the event was handled): it need not be told of anything.
@@ -231,11 +222,12 @@ public:
     /// has come is read until `closed`, see pipe_ending::left. False if the other end is gone
     /// already: nothing follows.
     bool leave() noexcept;
-    /// Before hang_up(): what has come by now is read.
-    void read_last() noexcept
+    /// Tells the other end that nothing more is written, before this end itself ends: `left` or
+    /// `output_ended`.
+    void end_output(pipe_ending how) noexcept
     {
         if (other_)
-            other_->on_ended(pipe_ending::left, 0);
+            other_->on_ended(how, 0);
     }
     /// Ends the peer's side, as close() does, but what it has sent can still be read.
     void hang_up(int linger_ms) noexcept;
@@ -249,15 +241,10 @@ public:
         return taken_back_.load(std::memory_order_acquire) && !peeked_ &&
                in_->queue.read_position() == 0;
     }
+    /// Whether the peer is not wanted now: then close() says so, see pipe_ending::refused.
+    void set_refused(bool refused) noexcept { refused_.store(refused, std::memory_order_relaxed); }
+    bool is_refused() const noexcept { return refused_.load(std::memory_order_relaxed); }
     bool belongs_to(const pipe_peer& other) const noexcept { return other_.get() == &other; }
-
-    const metadata_ref& properties() const noexcept { return properties_.get(); }
-    /// For a message: a reference the caller owns, or null.
-    const metadata* share_properties() const noexcept { return properties_.share(); }
-    void set_properties(metadata_ref properties)
-    {
-        properties_ = metadata_stock(std::move(properties));
-    }
 
     /// Messages written that the other end has not taken; messages there to be read. As a look from
     /// the side: both move meanwhile.
@@ -277,37 +264,9 @@ public:
         return out_->credit.waiting() != 0 || out_->newest.filled();
     }
 
-    /// Is this the routing id of the peer?
-    bool is_named(std::string_view id) const noexcept
-    {
-        return id.size() == routing_id.size() &&
-               base::same_bytes(id.data(), routing_id.data(), id.size());
-    }
+    pipe_origin origin; ///< set by whoever makes the pipe
+    pipe_slot slot;     ///< of the socket that has it, and of its pattern
 
-    // --- for the socket and its pattern, which own the pipe
-    std::string routing_id;      ///< the peer's, as far as it is known
-    std::uint32_t number = 0;    ///< small number within the socket
-    std::uint32_t peer_id = 0;   ///< routing id of the peer, with SERVER and PEER
-    std::size_t in_index = 0;    ///< position in the fair queue
-    std::size_t out_index = 0;   ///< position in the load balancer or fan-out
-    bool connected_side = false; ///< made by zmq_connect, or by a connection that this made
-    bool made_by_call = false;   ///< within zmq_connect
-    bool is_inproc = false;
-    bool last_words_follow = false; ///< between `leaving` and `closed`
-    bool dropped = false;           ///< the socket is to close it
-    /// The peer is not wanted now: close() says so, see pipe_ending::refused. Read by any thread.
-    std::atomic<bool> refused{false};
-    bool waits_for_reader = false;   ///< inproc: no other pipe waits meanwhile
-    shared_text endpoint;            ///< as given to connect; of an accepted connection as bound
-    std::string far_end;             ///< of an accepted connection: the endpoint of the peer
-    bool output_ends = false;        ///< of a STREAM: nothing more is sent
-    std::uint64_t last_messages = 0; ///< it gives so many more and then none; 0 = no end is near
-    bool takes_all_groups = false;   ///< of a RADIO: the peer joins none and is sent every message
-    /// Is there somebody to take subscriptions now? If not, they need not be queued: each new
-    /// connection is told all of them. Set under the lock of the subscriptions, cleared without.
-    std::atomic<bool> takes_subscriptions{false};
-
-    // pipe_peer
     void on_readable() noexcept override;
     void on_writable() noexcept override { notify(writable); }
     void on_ended(pipe_ending how, int linger_ms) noexcept override;
@@ -375,7 +334,7 @@ private:
     void tell_readable() noexcept;
     void flush() noexcept;
     void flush_or_check_age() noexcept;
-    void say_farewell() noexcept;
+    void write_disconnect_message() noexcept;
     bool batches() const noexcept { return plan_.who == writer_is::batcher; }
     bool may_flush() const noexcept { return batches() || plan_.who == writer_is::io_thread; }
     void follow(plan next) noexcept
@@ -406,7 +365,6 @@ private:
     outlet* outlet_ = nullptr; ///< of the connection, if one carries the messages
     inlet* inlet_ = nullptr;
     std::shared_ptr<base::mailbox> box_;
-    metadata_stock properties_;
     base::write_retry backlog_;
     /// Apart from the other: that the reader does not come for one body is no reason not to wait
     /// until it has caught up.
@@ -418,12 +376,11 @@ private:
     bool other_closed_ = false;
     bool other_gone_ = false;
     bool closed_ = false;
+    bool waits_for_reader_ = false;
+    std::atomic<bool> refused_{false};
     std::atomic<bool> taken_back_{false}; ///< by the other end
-    struct farewell {
-        std::string text;
-        bool is_marked;
-    };
-    std::unique_ptr<farewell> farewell_; ///< the last message to the other end
+    shared_text disconnect_message_;      ///< the last message to the other end; empty = none
+    bool marks_notices_ = false;          ///< see notice_frame()
     bool out_is_chunks_ = false;
     bool out_is_plain_ = false; ///< without heads
     bool out_conflates_ = false;

@@ -67,7 +67,7 @@ private:
         if (at.in_body == more)
             return put_by_pattern(data, size, more);
         if (more) {
-            if (!to->is_named(text_of(data, size)) || !to->has_room_at_hand())
+            if (!to->slot.is_named(text_of(data, size)) || !to->has_room_at_hand())
                 return put_by_pattern(data, size, more);
             at.to = to;
         } else if (at.to != to || !to->put_last(data, size)) {
@@ -81,10 +81,10 @@ private:
         addressed_progress& at = rules_.progress();
         pipe_end* const from = only_.source;
         if (!at.id_given) {
-            if (!from->can_take() || from->routing_id.size() > most)
+            if (!from->can_take() || from->slot.routing_id.size() > most)
                 return take_by_pattern(most);
             at.id_given = true;
-            const frame id = frame_of(from->routing_id, true);
+            const frame id = frame_of(from->slot.routing_id, true);
             return {id.data, id.size, true};
         }
         const taken_part part = from->take_last(most);

@@ -28,7 +28,7 @@ int pattern::get_option(int, void*, std::size_t*)
 const metadata* pattern::share_source_metadata() const noexcept
 {
     const pipe_end* const pipe = source();
-    return pipe ? pipe->share_properties() : nullptr;
+    return pipe ? pipe->slot.properties.share() : nullptr;
 }
 
 int pattern::join(std::string_view)

@@ -12,19 +12,19 @@ void pipe_table::add(const std::shared_ptr<pipe_end>& pipe)
     if (dropped_.capacity() <= pipes_.size() + dropped_.size())
         dropped_.reserve(2 * (pipes_.size() + dropped_.size()) + 1);
     if (free_numbers_.empty()) {
-        pipe->number = static_cast<std::uint32_t>(pipes_.size());
+        pipe->slot.number = static_cast<std::uint32_t>(pipes_.size());
         pipes_.push_back(pipe);
     } else {
-        pipe->number = free_numbers_.back();
+        pipe->slot.number = free_numbers_.back();
         free_numbers_.pop_back();
-        pipes_[pipe->number] = pipe;
+        pipes_[pipe->slot.number] = pipe;
     }
 }
 
 void pipe_table::remove(pipe_end& pipe) noexcept
 {
-    free_numbers_.push_back(pipe.number);
-    pipes_[pipe.number].reset(); // may be the end of it
+    free_numbers_.push_back(pipe.slot.number);
+    pipes_[pipe.slot.number].reset(); // may be the end of it
 }
 
 std::shared_ptr<pipe_end> pipe_table::take_dropped() noexcept

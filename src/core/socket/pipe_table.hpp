@@ -22,7 +22,7 @@ public:
 
     bool contains(const pipe_end& pipe) const noexcept
     {
-        return pipe.number < pipes_.size() && pipes_[pipe.number].get() == &pipe;
+        return pipe.slot.number < pipes_.size() && pipes_[pipe.slot.number].get() == &pipe;
     }
     std::size_t size() const noexcept { return pipes_.size() - free_numbers_.size(); }
     /// All numbers in use are below this.
@@ -52,7 +52,7 @@ public:
     std::shared_ptr<pipe_end> take_dropped() noexcept;
 
 private:
-    std::vector<std::shared_ptr<pipe_end>> pipes_; ///< by pipe_end::number; null = free
+    std::vector<std::shared_ptr<pipe_end>> pipes_; ///< by pipe_slot::number; null = free
     std::vector<std::uint32_t> free_numbers_;
     std::vector<std::shared_ptr<pipe_end>> dropped_;
 };

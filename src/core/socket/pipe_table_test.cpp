@@ -18,7 +18,7 @@ std::shared_ptr<pipe_end> make_pipe()
 std::vector<std::uint32_t> numbers_in(const pipe_table& table)
 {
     std::vector<std::uint32_t> all;
-    table.for_each([&](const pipe_end& pipe) { all.push_back(pipe.number); });
+    table.for_each([&](const pipe_end& pipe) { all.push_back(pipe.slot.number); });
     return all;
 }
 
@@ -54,7 +54,7 @@ TEST(PipeTable, may_be_emptied_while_it_is_walked_through)
     numbers met;
     table.for_each_kept([&](pipe_end& pipe) {
         table.remove(pipe);
-        met.push_back(pipe.number); // it is still there
+        met.push_back(pipe.slot.number); // it is still there
     });
     EXPECT_EQ(met.size(), 10u);
     EXPECT_EQ(table.size(), 0u);

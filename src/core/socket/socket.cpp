@@ -155,15 +155,15 @@ int socket::report_pipes()
     pipes_.for_each([&](pipe_end& pipe) {
         any = true;
         const monitor_event::values lengths{{pipe.outbound_messages(), pipe.inbound_messages()}, 2};
-        if (pipe.connected_side)
+        if (pipe.origin.connected_side)
             link_->events.emit({ZMQ_EVENT_PIPES_STATS,
                                 lengths,
                                 monitor_event::side::connected,
                                 {},
-                                pipe.endpoint});
+                                pipe.origin.endpoint});
         else
             link_->events.emit({ZMQ_EVENT_PIPES_STATS, lengths, monitor_event::side::bound,
-                                pipe.endpoint, pipe.far_end});
+                                pipe.origin.endpoint, pipe.origin.far_end});
     });
     return any ? 0 : EAGAIN;
 }

@@ -134,13 +134,13 @@ public:
     const metadata* share_source_metadata() const noexcept
     {
         const pipe_end* const only = fast_path_.source();
-        return only ? only->share_properties() : pattern_->share_source_metadata();
+        return only ? only->slot.properties.share() : pattern_->share_source_metadata();
     }
     /// By which it can be sent to, as far as the type numbers its peers: else 0.
     std::uint32_t source_id() const noexcept
     {
         const pipe_end* const pipe = pattern_->source();
-        return pipe ? pipe->peer_id : 0;
+        return pipe ? pipe->slot.peer_id : 0;
     }
     /// The group of the part given last; empty if it has none.
     std::string_view source_group() const noexcept { return pattern_->source_group(); }
@@ -270,12 +270,12 @@ public:
     std::shared_ptr<const socket_options> shared_options() const noexcept { return options_; }
     void drop(pipe_end& pipe) override
     {
-        if (!pipe.last_words_follow && !std::exchange(pipe.dropped, true))
+        if (!pipe.slot.last_words_follow && !std::exchange(pipe.slot.dropped, true))
             pipes_.drop(pipe);
     }
     void refuse(pipe_end& pipe) override
     {
-        pipe.refused.store(true, std::memory_order_relaxed);
+        pipe.set_refused(true);
         drop(pipe);
     }
     void ignore_arrivals(pipe_end& pipe) override;

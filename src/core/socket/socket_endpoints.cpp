@@ -240,13 +240,13 @@ void socket::end_accepted(std::string_view endpoint)
 {
     const auto for_each_accepted = [&](auto what) {
         pipes_.for_each_kept([&](pipe_end& pipe) {
-            if (!pipe.connected_side && pipe.endpoint.get() == endpoint)
+            if (!pipe.origin.connected_side && pipe.origin.endpoint.get() == endpoint)
                 what(pipe);
         });
     };
     for_each_accepted([&](pipe_end& pipe) {
         end_own_reading(pipe);
-        pipe.read_last();
+        pipe.end_output(pipe_ending::left);
         pipe.hang_up(options_->linger_ms);
     });
     context_.pool().catch_up();
@@ -282,10 +282,11 @@ void socket::end_pipes_of(const connected_endpoint& ended)
 {
     read_leased(); // what has come can be received at once, also if it is this thread that reads
     pipes_.for_each_kept([&](pipe_end& pipe) {
-        if (!pipe.connected_side || pipe.endpoint != ended.endpoint ||
+        if (!pipe.origin.connected_side || pipe.origin.endpoint != ended.endpoint ||
             !pipe.belongs_to(*ended.connection))
             return;
         if (pipe.leave()) {
+            pipe.slot.last_words_follow = true;
             end_own_reading(pipe); // its I/O thread takes that back
             pattern_->peer_closed(pipe);
         } else {

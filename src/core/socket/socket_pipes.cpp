@@ -53,7 +53,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         if (events & pipe_end::identified) {
             peer = pipe.take_peer();
             if (peer) // else it came with news that were looked at before
-                pipe.set_properties(peer->properties);
+                pipe.slot.properties = metadata_stock(peer->properties);
         }
         if (events & pipe_end::attached)
             adopt(std::static_pointer_cast<pipe_end>(owner));
@@ -66,7 +66,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         if (events & pipe_end::leaving) {
             fast_path_.forget();
             pipe.mark_other_closed();
-            pipe.last_words_follow = true;
+            pipe.slot.last_words_follow = true;
             pattern_->peer_closed(pipe);
         }
         done(pipe_end::leaving);
@@ -81,7 +81,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         done(pipe_end::leased);
         if (events & pipe_end::closed) {
             pipe.mark_other_gone();
-            pipe.last_words_follow = false;
+            pipe.slot.last_words_follow = false;
             pattern_->readable(pipe);
             finish_pipe(pipe);
         }
@@ -120,17 +120,17 @@ void socket::adopt(const std::shared_ptr<pipe_end>& pipe)
 // One that a call has made: where the socket cannot take it, all is as if it had not been made.
 void socket::adopt_made(const std::shared_ptr<pipe_end>& pipe)
 {
-    pipe->made_by_call = pipe->connected_side;
+    pipe->slot.made_by_call = pipe->origin.connected_side;
     try {
         adopt(pipe);
-        if (pipe->is_inproc)
+        if (pipe->origin.is_inproc)
             if (const auto info = pipe->take_peer())
                 pattern_->identified(*pipe, *info);
     } catch (...) {
-        pipe->refused.store(pipe->is_inproc, std::memory_order_relaxed); // nobody has seen it
+        pipe->set_refused(pipe->origin.is_inproc); // nobody has seen it
         if (pipes_.contains(*pipe))
             close_pipe(*pipe, 0);
-        else if (pipe->is_inproc)
+        else if (pipe->origin.is_inproc)
             context_.inproc().close(*pipe, 0);
         else
             pipe->close(0);
@@ -144,7 +144,8 @@ void socket::count_connections() noexcept
     link_->fan_out->connections = count;
     if (count > 2)
         return;
-    pipes_.for_each([&](pipe_end& pipe) { pipe.waits_for_reader = pipe.is_inproc && count == 1; });
+    pipes_.for_each(
+        [&](pipe_end& pipe) { pipe.wait_for_reader(pipe.origin.is_inproc && count == 1); });
 }
 
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.
@@ -194,7 +195,7 @@ void socket::close_pipe(pipe_end& pipe, int linger_ms)
 {
     end_own_reading(pipe);
     pattern_->detach(pipe);
-    if (pipe.is_inproc && pipe.connected_side)
+    if (pipe.origin.is_inproc && pipe.origin.connected_side)
         context_.inproc().close(pipe, linger_ms);
     else
         pipe.close(linger_ms);

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <unordered_map>
 
 namespace zlink::sockets {
 
@@ -21,7 +21,7 @@ public:
 
     void add(core::pipe_end& pipe)
     {
-        set_no_end(pipe);
+        ending_.erase(&pipe);
         if (!in_.contains(pipe))
             in_.add(pipe);
     }
@@ -29,22 +29,21 @@ public:
     void activate(core::pipe_end& pipe) { in_.activate(pipe); }
     void remove(core::pipe_end& pipe)
     {
-        set_no_end(pipe);
+        ending_.erase(&pipe);
         if (in_.last() == &pipe)
             id_given_ = false; // what comes next is a message from its beginning
         in_.remove(pipe);
     }
-    /// Removes the pipe once it has given the messages that are there now.
+    /// Removes the pipe once it has given the messages that are there now. May throw
+    /// std::bad_alloc, and nothing has changed.
     void end(core::pipe_end& pipe)
     {
         if (!in_.contains(pipe))
             return;
+        std::uint64_t& remaining = ending_[&pipe];
         host_.ignore_arrivals(pipe);
-        set_no_end(pipe);
-        pipe.last_messages = pipe.inbound_messages();
-        if (pipe.last_messages != 0)
-            ++ending_;
-        else
+        remaining = pipe.inbound_messages();
+        if (remaining == 0)
             remove(pipe);
     }
     bool contains(const core::pipe_end& pipe) const noexcept { return in_.contains(pipe); }
@@ -56,7 +55,7 @@ public:
         if (!pipe)
             return EAGAIN;
         if (!id_given_)
-            part = core::frame_of(pipe->routing_id, true);
+            part = core::frame_of(pipe->slot.routing_id, true);
         return 0;
     }
 
@@ -69,14 +68,14 @@ public:
         }
         id_given_ = in_.last() != nullptr && in_.more();
         in_.pop();
-        if (ending_ != 0) [[unlikely]]
+        if (!ending_.empty()) [[unlikely]]
             count_last_words();
     }
 
     /// receive() and received() in one, for what fair_queue::take() gives.
     core::taken_part take(std::size_t most) noexcept
     {
-        if (ending_ != 0) [[unlikely]]
+        if (!ending_.empty()) [[unlikely]]
             return {};
         if (id_given_) {
             const core::taken_part part = in_.take(most);
@@ -84,10 +83,10 @@ public:
             return part;
         }
         const core::pipe_end* const pipe = in_.next_to_take();
-        if (!pipe || pipe->routing_id.size() > most)
+        if (!pipe || pipe->slot.routing_id.size() > most)
             return {};
         id_given_ = true;
-        const core::frame id = core::frame_of(pipe->routing_id, true);
+        const core::frame id = core::frame_of(pipe->slot.routing_id, true);
         return {id.data, id.size, true};
     }
 
@@ -97,32 +96,27 @@ public:
         return in_.peek(part) != nullptr;
     }
     /// The pipe that all comes from, between two messages; null if there are others.
-    core::pipe_end* only() const noexcept { return ending_ == 0 ? in_.only() : nullptr; }
+    core::pipe_end* only() const noexcept { return ending_.empty() ? in_.only() : nullptr; }
     /// The pipe of the part given last.
     core::pipe_end* last() const noexcept { return in_.last(); }
 
 private:
-    void set_no_end(core::pipe_end& pipe) noexcept
-    {
-        if (std::exchange(pipe.last_messages, 0) != 0)
-            --ending_;
-    }
     // A part of the pipe read last has been given.
     void count_last_words()
     {
         core::pipe_end* const pipe = in_.last();
-        if (id_given_ || !pipe || pipe->last_messages == 0)
+        if (id_given_ || !pipe)
             return;
-        if (pipe->last_messages == 1)
+        if (const auto ending = ending_.find(pipe);
+            ending != ending_.end() && --ending->second == 0)
             remove(*pipe);
-        else
-            --pipe->last_messages;
     }
 
     core::pattern_host& host_;
     fair_queue in_;
-    std::size_t ending_ = 0; ///< pipes whose last_messages are counted
-    bool& id_given_;         ///< the part that comes next is one of the message itself
+    /// Pipes that give so many more messages and are then removed.
+    std::unordered_map<const core::pipe_end*, std::uint64_t> ending_;
+    bool& id_given_; ///< the part that comes next is one of the message itself
 };
 
 } // namespace zlink::sockets

@@ -145,7 +145,7 @@ private:
     }
 
     core::pattern_host& host_;
-    round_robin<&core::pipe_end::in_index> round_robin_;
+    round_robin<&core::pipe_slot::in_index> round_robin_;
     core::pipe_end* last_ = nullptr;
     bool more_ = false;       ///< of the part peeked last
     bool in_message_ = false; ///< a part of last_'s message was popped, others follow

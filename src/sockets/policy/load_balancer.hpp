@@ -111,7 +111,7 @@ private:
         return false;
     }
 
-    round_robin<&core::pipe_end::out_index> round_robin_;
+    round_robin<&core::pipe_slot::out_index> round_robin_;
     core::pipe_end* target_ = nullptr; ///< of the message that is being sent
     bool dropping_ = false;
     bool lost_ = false; ///< nobody was told yet of what is dropped

@@ -38,7 +38,7 @@ public:
     /// The same, if it is this one.
     core::pipe_end* last_found(std::string_view id) const noexcept
     {
-        return last_ && last_->is_named(id) ? last_ : nullptr;
+        return last_ && last_->slot.is_named(id) ? last_ : nullptr;
     }
 
     core::pipe_end* find(std::string_view id) noexcept
@@ -61,14 +61,14 @@ public:
     void add(core::pipe_end& pipe, std::string id)
     {
         peers_.emplace(id, &pipe);
-        pipe.routing_id = std::move(id);
+        pipe.slot.routing_id = std::move(id);
     }
 
     void remove(const core::pipe_end& pipe)
     {
         if (last_ == &pipe)
             last_ = nullptr;
-        const auto peer = peers_.find(pipe.routing_id);
+        const auto peer = peers_.find(pipe.slot.routing_id);
         if (peer != peers_.end() && peer->second == &pipe)
             peers_.erase(peer);
     }

@@ -10,34 +10,34 @@
 namespace zlink::sockets {
 
 /// Pipes that are served in round-robin order as long as they are active. `index` is the member of
-/// a pipe that holds its place in it.
-template <std::size_t core::pipe_end::*index>
+/// a pipe's slot that holds its place in it.
+template <std::size_t core::pipe_slot::*index>
 class round_robin {
 public:
     void add(core::pipe_end& pipe)
     {
-        pipe.*index = pipes_.size();
+        pipe.slot.*index = pipes_.size();
         pipes_.push_back(&pipe);
         activate(pipe);
     }
     /// Takes part again, if it was added.
     void activate(core::pipe_end& pipe)
     {
-        if (contains(pipe) && pipe.*index >= active_)
-            exchange(pipe.*index, active_++);
+        if (contains(pipe) && pipe.slot.*index >= active_)
+            exchange(pipe.slot.*index, active_++);
     }
     /// The current pipe takes no part until it is activated.
     void deactivate_current() { deactivate(current_); }
     void remove(core::pipe_end& pipe)
     {
-        if (pipe.*index < active_)
-            deactivate(pipe.*index);
-        exchange(pipe.*index, pipes_.size() - 1);
+        if (pipe.slot.*index < active_)
+            deactivate(pipe.slot.*index);
+        exchange(pipe.slot.*index, pipes_.size() - 1);
         pipes_.pop_back();
     }
     bool contains(const core::pipe_end& pipe) const noexcept
     {
-        return pipe.*index < pipes_.size() && pipes_[pipe.*index] == &pipe;
+        return pipe.slot.*index < pipes_.size() && pipes_[pipe.slot.*index] == &pipe;
     }
 
     bool none_active() const noexcept { return active_ == 0; }
@@ -50,7 +50,7 @@ public:
     {
         if (active_ <= 1)
             return; // one alone stays current
-        current_ = pipe.*index + 1;
+        current_ = pipe.slot.*index + 1;
         if (current_ >= active_)
             current_ = 0;
     }
@@ -62,8 +62,8 @@ private:
         if (a == b)
             return;
         std::swap(pipes_[a], pipes_[b]);
-        pipes_[a]->*index = a;
-        pipes_[b]->*index = b;
+        pipes_[a]->slot.*index = a;
+        pipes_[b]->slot.*index = b;
     }
 
     // The current pipe stays current: a part of its message may be given already.
