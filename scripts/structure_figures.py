@@ -82,7 +82,7 @@ LIMITS = {
     "numeric constants": (242, 250),
     "files on the way of a first send": (23, 14),
     "functions that are too complex": (4, 0),
-    "lines of core": (14707, 13444),
+    "lines of core": (14674, 13444),
     "include cycles": (0, 0),
 }
 

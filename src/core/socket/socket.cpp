@@ -91,12 +91,12 @@ bool socket::defer_close(const std::shared_ptr<void>& owner) noexcept
 {
     box_->fire_and_wait(); // nothing is called any more once zmq_close has returned
     switch (deferred_close_.request(owner)) {
-    case deferred_close::closer::requester:
+    case base::deferred_close::closer::requester:
         return false;
-    case deferred_close::closer::waiting_thread:
+    case base::deferred_close::closer::waiting_thread:
         shut_down();
         break;
-    case deferred_close::closer::claimant:
+    case base::deferred_close::closer::claimant:
         break;
     }
     return true;

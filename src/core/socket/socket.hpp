@@ -2,11 +2,11 @@
 #pragma once
 
 #include "base/pace/adaptive_spin.hpp"
+#include "base/sync/deferred_close.hpp"
 #include "base/wait/alarm_reserve.hpp"
 #include "base/wait/descriptor_wakeup.hpp"
 #include "base/wait/mailbox.hpp"
 #include "core/connection/inproc.hpp"
-#include "core/socket/deferred_close.hpp"
 #include "core/socket/direct_reading.hpp"
 #include "core/socket/endpoint_list.hpp"
 #include "core/socket/fast_path.hpp"
@@ -351,7 +351,7 @@ private:
     bool closed_ = false;
     bool tells_next_use_ = false;
     bool leaves_batches_ = false; ///< see leave_batches_to_caller()
-    deferred_close deferred_close_;
+    base::deferred_close deferred_close_;
     bool has_waited_ = false;     ///< the call that is under way has a wait to end
     socket_gate* gate_ = nullptr; ///< of a thread-safe type
     std::uint32_t mail_seen_ = 0;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/socket/deferred_close.hpp"
+#include "base/sync/deferred_close.hpp"
 
 #include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
 #include <thread>
 
-namespace zlink::core {
+namespace zlink::base {
 namespace {
 
 using closer = deferred_close::closer;
@@ -109,4 +109,4 @@ TEST(DeferredClose, may_be_destroyed_by_a_requester_that_closes)
 }
 
 } // namespace
-} // namespace zlink::core
+} // namespace zlink::base

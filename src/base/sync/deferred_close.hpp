@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 
-namespace zlink::core {
+namespace zlink::base {
 
-/// Decides who closes a socket that belongs to one thread when another thread asks for it: the
-/// thread that waits for the socket, as soon as its wait has ended, or else whoever asks.
+/// Decides who closes an object (a socket) that belongs to one thread when another thread asks for
+/// it: the thread that waits for it, as soon as its wait has ended, or else the one that asks.
 ///
 /// Who waits stores that it does and then looks whether closing was requested; who requests does it
 /// the other way round. So at least one of the two sees the other, and of both claim() chooses one.
@@ -62,7 +62,7 @@ private:
     void order_waiting() noexcept
     {
         if (fenced_) [[likely]]
-            base::light_fence();
+            light_fence();
         else
             std::atomic_thread_fence(std::memory_order_seq_cst);
     }
@@ -71,8 +71,8 @@ private:
     std::atomic<bool> leaving_{false};    ///< a wait has ended, and requested_ is to be looked at
     std::atomic<bool> requested_{false};
     std::atomic<bool> claimed_{false};
-    const bool fenced_ = base::has_heavy_fence();
+    const bool fenced_ = has_heavy_fence();
     std::shared_ptr<void> owner_; ///< since request(), until claim()
 };
 
-} // namespace zlink::core
+} // namespace zlink::base

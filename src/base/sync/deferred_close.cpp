@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/socket/deferred_close.hpp"
+#include "base/sync/deferred_close.hpp"
 
 #include <thread>
 #include <utility>
 
-namespace zlink::core {
+namespace zlink::base {
 
 deferred_close::closer deferred_close::request(const std::shared_ptr<void>& owner) noexcept
 {
     owner_ = owner;
     requested_.store(true, std::memory_order_release);
     if (fenced_)
-        base::heavy_fence();
+        heavy_fence();
     else
         std::atomic_thread_fence(std::memory_order_seq_cst);
     if (waits_.load(std::memory_order_acquire) != 0)
@@ -32,4 +32,4 @@ std::shared_ptr<void> deferred_close::claim() noexcept
     return std::move(owner_);
 }
 
-} // namespace zlink::core
+} // namespace zlink::base
