@@ -277,15 +277,15 @@ private:
     {
         core::pipe_end& pipe = *receiver_.pipe;
         core::frame part;
-        if (!pipe.peek(part))
+        if (!pipe.in.peek(part))
             return false;
         group_message got;
         fuzz_check(part.more());
         got.group = part.text();
-        pipe.pop();
-        fuzz_check(pipe.peek(part) && !part.more());
+        pipe.in.pop();
+        fuzz_check(pipe.in.peek(part) && !part.more());
         got.body = part.text();
-        pipe.pop();
+        pipe.in.pop();
         fuzz_check(!to_come_.empty() && got == to_come_.front());
         to_come_.pop_front();
         return true;

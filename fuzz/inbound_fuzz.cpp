@@ -117,7 +117,7 @@ std::vector<std::string> take_messages(core::pipe_end& reader, const setup& how)
     std::vector<std::string> messages;
     std::string text;
     std::vector<std::size_t> part_bytes;
-    for (core::frame part; reader.peek(part); reader.pop()) {
+    for (core::frame part; reader.in.peek(part); reader.in.pop()) {
         fuzz_check(how.kind == 0 || part.size <= max_message_bytes);
         if (part.command()) {
             fuzz_check(how.kind == 2 && !part.more() && is_kept(how.keep, part.bytes()));
@@ -141,7 +141,7 @@ std::vector<std::string> take_messages(core::pipe_end& reader, const setup& how)
 std::string take_plain_bytes(core::pipe_end& reader)
 {
     std::string text;
-    for (core::frame part; reader.peek(part); reader.pop())
+    for (core::frame part; reader.in.peek(part); reader.in.pop())
         text += part.text();
     return text;
 }

@@ -72,7 +72,7 @@ outcome decode(bool is_client, std::span<const std::uint8_t> bytes, std::size_t 
         result.error = in.received(moved);
     }
     in.reset();
-    for (core::frame part; reader.peek(part); reader.pop()) {
+    for (core::frame part; reader.in.peek(part); reader.in.pop()) {
         result.parts.emplace_back(part.text());
         fuzz_check(result.parts.back().size() <= static_cast<std::size_t>(max_message_bytes));
     }

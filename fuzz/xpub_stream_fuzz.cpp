@@ -252,7 +252,7 @@ private:
         connection& gone = connections_[who];
         if (!gone.own)
             return;
-        gone.own->mark_other_closed();
+        gone.own->out.close();
         pattern_.peer_closed(*gone.own);
         pattern_.detach(*gone.own);
         gone.own->close(0);
@@ -275,7 +275,7 @@ private:
         do {
             pattern_.begin_mail();
             pattern_.readable(*from.own);
-        } while (from.own->peek(next));
+        } while (from.own->in.peek(next));
         box_->collect([](const auto&...) {});
         fuzz_check(host_.dropped.empty());
         fuzz_check(topics() == model_.topics());
@@ -292,9 +292,9 @@ private:
         engine::zmtp3::frame_header header;
         fuzz_check(engine::zmtp3::decode_header(bytes.data(), bytes.size(), header));
         fuzz_check(
-            connections_[who].peer->write({.data = bytes.data() + header.header_bytes,
-                                           .size = static_cast<std::size_t>(header.body_bytes),
-                                           .flags = engine::zmtp3::flag_command}));
+            connections_[who].peer->out.write({.data = bytes.data() + header.header_bytes,
+                                               .size = static_cast<std::size_t>(header.body_bytes),
+                                               .flags = engine::zmtp3::flag_command}));
         if (subscribe)
             model_.subscribe(who, topic);
         else
@@ -305,7 +305,7 @@ private:
     void send_up(std::size_t who, const std::string& text, bool more)
     {
         connection& from = connections_[who];
-        fuzz_check(from.peer->write(core::frame_of(text, more)));
+        fuzz_check(from.peer->out.write(core::frame_of(text, more)));
         from.begun.push_back({text, more});
         if (more)
             return;
@@ -366,13 +366,13 @@ private:
             if (!connections_[who].own)
                 continue;
             core::frame got;
-            const bool has_come = connections_[who].peer->peek(got);
+            const bool has_come = connections_[who].peer->in.peek(got);
             fuzz_check(has_come == model_.wants(who, text));
             if (!has_come)
                 continue;
             fuzz_check(got.text() == text && !got.more());
-            connections_[who].peer->pop();
-            fuzz_check(!connections_[who].peer->peek(got));
+            connections_[who].peer->in.pop();
+            fuzz_check(!connections_[who].peer->in.peek(got));
         }
     }
 

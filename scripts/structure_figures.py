@@ -34,7 +34,7 @@ DETECTORS = [
     ("core/socket/socket_waiting.cpp", "max_messages_in_dialogue"),
     ("core/pace/fan_out_writes.hpp", "pause_of_stream"),
     ("base/pace/reader_back_off.hpp", "reads_in_window"),
-    ("core/pipe/pipe.cpp", "max_parts_scanned"),
+    ("core/pipe/pipe_input.cpp", "max_parts_scanned"),
 ]
 
 # Fields in which it is stored who writes to a connection, besides the one that is to remain.
@@ -50,11 +50,11 @@ FIRST_SEND = [
     ("core/socket/socket.hpp", "put"),
     ("base/wait/mailbox.hpp", "has_mail"),
     ("core/socket/fast_path.hpp", "put"),
-    ("core/pipe/pipe.hpp", "put"),
+    ("core/pipe/pipe_output.hpp", "put"),
     ("base/queue/channel.hpp", "has_room_at_hand"),
     ("base/queue/byte_queue.hpp", "reserve"),
     ("engine/codec/zmtp3.hpp", "encode_header"),
-    ("core/pipe/pipe.cpp", "tell_readable"),
+    ("core/pipe/pipe_output.cpp", "tell_readable"),
     ("core/connection/link.cpp", "committed"),
     ("core/pace/flush_list.cpp", "of_this_thread"),
     ("base/memory/thread_own.hpp", "find_or_make"),
@@ -71,18 +71,18 @@ FIRST_SEND = [
 
 # figure: (limit, goal)
 LIMITS = {
-    "lines of the connection's module": (742, 600),
+    "lines of the connection's module": (740, 600),
     "modules that it includes": (11, 12),
     "classes with too many fields": (0, 0),
-    "classes with too many public functions": (5, 0),
+    "classes with too many public functions": (4, 0),
     "virtual functions of the pipe's peer": (3, 5),
-    "flags of a pipe end": (16, 8),
+    "flags of a pipe end": (5, 8),
     "detectors of stream or dialogue": (5, 2),
     "fields of who writes that are to go": (0, 0),
     "numeric constants": (242, 250),
     "files on the way of a first send": (23, 14),
-    "functions that are too complex": (4, 0),
-    "lines of core": (14674, 13444),
+    "functions that are too complex": (1, 0),
+    "lines of core": (14668, 13444),
     "include cycles": (0, 0),
 }
 

@@ -34,11 +34,11 @@ void pipe_write_read(benchmark::State& state)
     const core::frame sent{body.data(), body.size(), nullptr, 0};
     for (auto _ : state) {
         for (int i = 0; i < batch_messages; ++i)
-            writer.write(sent);
+            writer.out.write(sent);
         core::frame got;
-        while (reader.peek(got)) {
+        while (reader.in.peek(got)) {
             benchmark::DoNotOptimize(got.data);
-            reader.pop();
+            reader.in.pop();
         }
     }
     report(state, body.size());
@@ -56,7 +56,7 @@ void pipe_write_gather(benchmark::State& state)
     std::array<iovec, 64> pieces;
     for (auto _ : state) {
         for (int i = 0; i < batch_messages; ++i)
-            writer.write(sent);
+            writer.out.write(sent);
         while (queue.load()) {
             const auto batch = queue.gather(pieces.data(), pieces.size(), SIZE_MAX);
             if (batch.bytes == 0)
@@ -103,9 +103,9 @@ void decode_read(benchmark::State& state)
                 return state.SkipWithError("the bytes were refused");
         }
         core::frame message;
-        while (reader.peek(message)) {
+        while (reader.in.peek(message)) {
             benchmark::DoNotOptimize(message.data);
-            reader.pop();
+            reader.in.pop();
         }
     }
     report(state, body_bytes);

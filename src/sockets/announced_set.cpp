@@ -10,7 +10,7 @@ namespace {
 void write_all(core::pipe_end& pipe, std::span<const std::byte> frames)
 {
     engine::zmtp3::for_each_frame(frames, [&](std::uint8_t, std::span<const std::byte> body) {
-        pipe.write({body.data(), body.size(), nullptr, engine::zmtp3::flag_command});
+        pipe.out.write({body.data(), body.size(), nullptr, engine::zmtp3::flag_command});
     });
 }
 

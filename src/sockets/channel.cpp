@@ -60,7 +60,7 @@ private:
     // False if the call has to end: what is left is dropped later.
     bool skip_message(discard_bound& bound) noexcept
     {
-        skipping_ = !from_->skip_message(bound.remaining_parts);
+        skipping_ = !from_->in.skip_message(bound.remaining_parts);
         if (bound.remaining_parts != 0)
             return true;
         from_->notify(core::pipe_end::readable);

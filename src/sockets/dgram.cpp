@@ -45,7 +45,10 @@ public:
     int receive(core::frame& part) override { return in_.peek(part) ? 0 : EAGAIN; }
     void received() override { in_.pop(); }
     const core::pipe_end* source() const noexcept override { return in_.last(); }
-    bool can_send() override { return at_body_ || (!out_.empty() && out_.front()->can_write()); }
+    bool can_send() override
+    {
+        return at_body_ || (!out_.empty() && out_.front()->out.can_write());
+    }
     bool can_receive() override
     {
         core::frame part;
@@ -64,7 +67,7 @@ private:
             return EINVAL;
         if (out_.empty())
             return EHOSTUNREACH;
-        if (!out_.front()->can_write())
+        if (!out_.front()->out.can_write())
             return EAGAIN;
         address_ = std::move(address);
         at_body_ = true;
@@ -81,9 +84,9 @@ private:
         if (out_.empty())
             return EHOSTUNREACH; // unbound in between
         core::pipe_end& pipe = *out_.front();
-        if (pipe.write(core::frame_of(address_, true)) && pipe.write(part))
+        if (pipe.out.write(core::frame_of(address_, true)) && pipe.out.write(part))
             return 0;
-        pipe.give_up_message(); // the address goes again with the body
+        pipe.out.give_up_message(); // the address goes again with the body
         at_body_ = true;
         return ENOMEM;
     }

@@ -55,9 +55,9 @@ public:
             in_message_ = dropping_ = part.more();
             return 0;
         }
-        if (!peer_ || (!in_message_ && !peer_->can_write()))
+        if (!peer_ || (!in_message_ && !peer_->out.can_write()))
             return EAGAIN;
-        if (!peer_->write(part))
+        if (!peer_->out.write(part))
             return ENOMEM;
         in_message_ = part.more();
         return 0;
@@ -72,7 +72,7 @@ public:
     int receive(core::frame& part) override
     {
         while (from_) {
-            if (from_->peek(part))
+            if (from_->in.peek(part))
                 return 0;
             if (!from_->other_closed() || from_->slot.last_words_follow)
                 break;
@@ -86,8 +86,8 @@ public:
 
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
-        if (!peer_ || dropping_ || !(in_message_ || peer_->has_room_at_hand()) ||
-            !peer_->put_part(data, size, more))
+        if (!peer_ || dropping_ || !(in_message_ || peer_->out.has_room_at_hand()) ||
+            !peer_->out.put_part(data, size, more))
             return false;
         in_message_ = more;
         return true;
@@ -100,16 +100,19 @@ public:
     bool passes_bodies_on() const noexcept override { return true; }
     core::taken_part take(std::size_t most) noexcept override
     {
-        return from_ ? from_->take(most) : core::taken_part{};
+        return from_ ? from_->in.take(most) : core::taken_part{};
     }
     void received() override
     {
         if (from_)
-            from_->pop();
+            from_->in.pop();
     }
 
     const core::pipe_end* source() const noexcept override { return from_; }
-    bool can_send() override { return dropping_ || in_message_ || (peer_ && peer_->can_write()); }
+    bool can_send() override
+    {
+        return dropping_ || in_message_ || (peer_ && peer_->out.can_write());
+    }
     bool can_receive() override
     {
         core::frame part;
@@ -124,7 +127,7 @@ private:
     bool has_gone(core::pipe_end& peer)
     {
         core::frame unread;
-        if (peer.other_closed() && !peer.peek(unread))
+        if (peer.other_closed() && !peer.in.peek(unread))
             host_.drop(peer);
         return peer.slot.dropped;
     }

@@ -35,7 +35,7 @@ public:
     void readable(core::pipe_end& pipe) override
     {
         core::frame part;
-        for (std::size_t remaining = share_.of_a_pipe(); pipe.peek(part);) {
+        for (std::size_t remaining = share_.of_a_pipe(); pipe.in.peek(part);) {
             if (!share_.allows(remaining)) { // a later look at the mail goes on
                 share_.note_unfinished();
                 pipe.notify(core::pipe_end::readable);
@@ -44,7 +44,7 @@ public:
             remaining -= std::min(remaining, reading_share::cost_of(part));
             if (part.command())
                 membership(pipe, engine::parse_traffic_command(part.bytes()));
-            pipe.pop();
+            pipe.in.pop();
         }
         if (pipe.other_closed())
             host_.drop(pipe);
@@ -63,15 +63,15 @@ public:
         if (const int error = choose(group))
             return error;
         const core::frame parts[] = {core::frame_of(group, true), part};
-        const auto message = chosen_.size() >= tuning::fan_out::min_peers
-                                 ? log_.add(parts)
-                                 : core::fan_out_log::entry{};
+        engine::fan_out_log::entry message;
+        if (chosen_.size() >= tuning::fan_out::min_peers)
+            message = log_.add({{parts[0].flags, parts[0].bytes()}, {part.flags, part.bytes()}});
         host_.begin_message_to_many(chosen_.size());
         for (core::pipe_end* pipe : chosen_) {
-            if (message.chunk && !pipe->replaces_messages())
-                pipe->write_logged(message);
-            else if (!pipe->write(parts[0]) || !pipe->write(parts[1])) [[unlikely]]
-                pipe->give_up_message();
+            if (message.chunk && !pipe->out.replaces_messages())
+                pipe->out.write_logged(message);
+            else if (!pipe->out.write(parts[0]) || !pipe->out.write(parts[1])) [[unlikely]]
+                pipe->out.give_up_message();
         }
         host_.end_message_to_many();
         return 0;
@@ -172,7 +172,7 @@ private:
         const auto add = [&](core::pipe_end* pipe) {
             if (full && no_drop_)
                 return; // it must wait: for one after the other
-            if (no_drop_ ? pipe->can_write() : pipe->has_room())
+            if (no_drop_ ? pipe->out.can_write() : pipe->out.has_room())
                 chosen_.push_back(pipe);
             else
                 full = true;
@@ -191,7 +191,7 @@ private:
     reading_share share_;
     std::vector<core::pipe_end*> all_groups_; ///< peers that sort out by themselves
     std::vector<core::pipe_end*> chosen_;     ///< of the message being sent
-    core::fan_out_log log_;
+    engine::fan_out_log log_;
     bool no_drop_ = false;
 };
 

@@ -39,14 +39,14 @@ public:
         if (state_ != state::replying && state_ != state::sending)
             return EFSM;
         if (state_ == state::replying) {
-            if (asker_ && !asker_->has_room())
+            if (asker_ && !asker_->out.has_room())
                 asker_ = nullptr; // no room: the reply is dropped
             if (asker_ && !write_envelope())
                 return ENOMEM;
         }
-        if (asker_ && !asker_->write(part)) {
+        if (asker_ && !asker_->out.write(part)) {
             if (state_ == state::replying)
-                asker_->give_up_message(); // the envelope goes again with the first part
+                asker_->out.give_up_message(); // the envelope goes again with the first part
             return ENOMEM;
         }
         state_ = part.more() ? state::sending : state::idle;
@@ -155,8 +155,8 @@ private:
     bool write_envelope()
     {
         for (const std::string& address : envelope_)
-            if (!asker_->write(core::frame_of(address, true))) {
-                asker_->give_up_message();
+            if (!asker_->out.write(core::frame_of(address, true))) {
+                asker_->out.give_up_message();
                 return false;
             }
         return true;

@@ -134,7 +134,7 @@ private:
         const int error = out_.send(core::frame_of({}, true), &asked_);
         // The request is not on its way yet. Mostly there is nothing, which costs no look at what
         // the peer counts.
-        answers_from_ = asked_ && any_late ? asked_->messages_come() : 0;
+        answers_from_ = asked_ && any_late ? asked_->in.messages_come() : 0;
         return error;
     }
 
@@ -145,7 +145,7 @@ private:
         discard_bound bound;
         core::frame part;
         while (core::pipe_end* const pipe = in_.peek(part)) {
-            if (pipe != asked_ || pipe->messages_read() < answers_from_) {
+            if (pipe != asked_ || pipe->in.messages_read() < answers_from_) {
                 if (!in_.skip_message(bound))
                     return false;
                 continue;

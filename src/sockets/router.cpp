@@ -72,7 +72,7 @@ public:
         if (raw_) [[unlikely]]
             return send_chunk(part);
         const bool more = part.more();
-        if (progress_.to && !progress_.to->write(part))
+        if (progress_.to && !progress_.to->out.write(part))
             return ENOMEM;
         progress_.in_body = more;
         if (!more)
@@ -83,12 +83,12 @@ public:
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
         if (progress_.in_body) {
-            if (raw_ || !progress_.to || !progress_.to->put_part(data, size, more))
+            if (raw_ || !progress_.to || !progress_.to->out.put_part(data, size, more))
                 return false;
         } else {
             core::pipe_end* const peer =
                 more ? peers_.last_found(core::text_of(data, size)) : nullptr;
-            if (!peer || !peer->has_room_at_hand())
+            if (!peer || !peer->out.has_room_at_hand())
                 return false;
             progress_.to = peer;
         }
@@ -106,7 +106,8 @@ public:
 
     bool can_send() override
     {
-        return !mandatory_ || peers_.any_of([](core::pipe_end& pipe) { return pipe.can_write(); });
+        return !mandatory_ ||
+               peers_.any_of([](core::pipe_end& pipe) { return pipe.out.can_write(); });
     }
     bool can_receive() override { return in_.can_receive(); }
 
@@ -115,7 +116,7 @@ public:
         core::pipe_end* const peer = peers_.find(routing_id);
         if (!peer)
             return EHOSTUNREACH;
-        events = peer->has_room() ? ZMQ_POLLOUT : 0;
+        events = peer->out.has_room() ? ZMQ_POLLOUT : 0;
         return 0;
     }
 
@@ -161,7 +162,7 @@ private:
         if (!peer) {
             if (mandatory_)
                 return EHOSTUNREACH;
-        } else if (mandatory_ ? peer->can_write() : peer->has_room()) {
+        } else if (mandatory_ ? peer->out.can_write() : peer->out.has_room()) {
             progress_.to = peer;
         } else if (mandatory_) {
             return EAGAIN;
@@ -174,7 +175,7 @@ private:
     int send_chunk(core::frame chunk)
     {
         chunk.flags = 0;
-        if (chunk.size != 0 && progress_.to && !progress_.to->write(chunk))
+        if (chunk.size != 0 && progress_.to && !progress_.to->out.write(chunk))
             return ENOMEM; // it may be sent again, to the same peer
         progress_.in_body = false;
         core::pipe_end* const to = std::exchange(progress_.to, nullptr);

@@ -44,9 +44,9 @@ int server::send(const core::frame& part)
     core::pipe_end* const to = find(part.routing_id);
     if (!to)
         return EHOSTUNREACH;
-    if (!to->can_write())
+    if (!to->out.can_write())
         return EAGAIN;
-    return to->write(part) ? 0 : ENOMEM;
+    return to->out.write(part) ? 0 : ENOMEM;
 }
 
 int server::receive(core::frame& part)

@@ -47,12 +47,12 @@ public:
     bool put(const std::byte* data, std::size_t size, bool more) noexcept override
     {
         if (progress_.in_body) {
-            if (!progress_.to || !progress_.to->put_last(data, size))
+            if (!progress_.to || !progress_.to->out.put_part(data, size, false))
                 return false;
         } else {
             core::pipe_end* const peer =
                 more ? peers_.last_found(core::text_of(data, size)) : nullptr;
-            if (!peer || is_ending(*peer) || !peer->has_room_at_hand())
+            if (!peer || is_ending(*peer) || !peer->out.has_room_at_hand())
                 return false;
             progress_.to = peer;
         }
@@ -118,7 +118,7 @@ private:
             core::pipe_end* const peer = peers_.find(id.text());
             if (!peer)
                 return EHOSTUNREACH;
-            if (is_ending(*peer) || !peer->can_write())
+            if (is_ending(*peer) || !peer->out.can_write())
                 return EAGAIN;
             progress_.to = peer;
         }
@@ -131,7 +131,7 @@ private:
         chunk.flags = 0;
         core::pipe_end* const to = progress_.to; // null: it has gone, or was never named
         if (to && chunk.size != 0) {
-            if (!to->write(chunk))
+            if (!to->out.write(chunk))
                 return ENOMEM; // it may be sent again, to the same peer
         } else if (to) {
             ending_.insert(to);

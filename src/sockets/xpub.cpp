@@ -24,7 +24,7 @@ void xpub::attach(core::pipe_end& pipe)
         pipes_.resize(pipe.slot.number + 1);
     pipes_[pipe.slot.number] = {&pipe, ++visits_};
     if (!welcome_.empty())
-        pipe.write(core::frame_of(welcome_, false));
+        pipe.out.write(core::frame_of(welcome_, false));
     readable(pipe);
 }
 
@@ -38,7 +38,7 @@ void xpub::readable(core::pipe_end& pipe)
 bool xpub::read_share(core::pipe_end& pipe)
 {
     core::frame part;
-    for (std::size_t remaining = share_.of_a_pipe(); knows(pipe) && pipe.peek(part);) {
+    for (std::size_t remaining = share_.of_a_pipe(); knows(pipe) && pipe.in.peek(part);) {
         if (!share_.allows(remaining)) {
             share_.note_unfinished();
             pipe.notify(core::pipe_end::readable);
@@ -66,7 +66,7 @@ void xpub::read_part(core::pipe_end& pipe, const core::frame& part)
         // Later parts of a message that began otherwise belong to it.
         pass_up_part(pipe, part);
     }
-    pipe.pop();
+    pipe.in.pop();
 }
 
 xpub::visitor xpub::visitor_of(const core::pipe_end& pipe) const noexcept
@@ -173,8 +173,8 @@ void xpub::peer_closed(core::pipe_end& pipe)
 {
     if (passes_upstream()) { // what it has said by now, and no more
         core::frame part;
-        for (auto remaining = pipe.inbound_messages() + 1;
-             remaining != 0 && knows(pipe) && pipe.peek(part);) {
+        for (auto remaining = pipe.in.unread_messages() + 1;
+             remaining != 0 && knows(pipe) && pipe.in.peek(part);) {
             remaining -= !part.more();
             read_part(pipe, part);
         }
@@ -217,7 +217,7 @@ int xpub::choose_subscribers(const core::frame& part)
         if (full && no_drop_)
             return; // it must wait: for one after the other
         core::pipe_end* const pipe = pipes_[number].pipe;
-        if (no_drop_ ? pipe->can_write() : pipe->has_room())
+        if (no_drop_ ? pipe->out.can_write() : pipe->out.has_room())
             chosen_.push_back(pipe);
         else
             full |= !pipe->other_closed();
@@ -235,14 +235,14 @@ bool xpub::write_by_log(const core::frame& part)
 {
     if (chosen_.size() < tuning::fan_out::min_peers)
         return false;
-    const auto message = log_.add({&part, 1});
+    const auto message = log_.add({{part.flags, part.bytes()}});
     if (!message.chunk)
         return false;
     for (core::pipe_end* pipe : chosen_) {
-        if (pipe->replaces_messages()) [[unlikely]]
-            pipe->write(part);
+        if (pipe->out.replaces_messages()) [[unlikely]]
+            pipe->out.write(part);
         else
-            pipe->write_logged(message);
+            pipe->out.write_logged(message);
     }
     return true;
 }
@@ -262,9 +262,9 @@ void xpub::write_to_chosen(const core::frame& part)
     }
     // Without memory for a part its message is dropped, as a whole, for that subscriber.
     std::erase_if(chosen_, [&](core::pipe_end* pipe) {
-        const bool written = pipe->write(shared);
+        const bool written = pipe->out.write(shared);
         if (!written)
-            pipe->give_up_message();
+            pipe->out.give_up_message();
         return !written;
     });
 }
@@ -300,10 +300,10 @@ bool xpub::put(const std::byte* data, std::size_t size, bool more) noexcept
         if (more && chosen_.capacity() == 0)
             return false; // no memory to remember whom it goes to
         wanting = only_addressee({data, size});
-        if (wanting && !wanting->has_room_at_hand())
+        if (wanting && !wanting->out.has_room_at_hand())
             return false;
     }
-    if (wanting && !wanting->put_part(data, size, more))
+    if (wanting && !wanting->out.put_part(data, size, more))
         return false;
     if (more && !in_send_ && wanting)
         chosen_.push_back(wanting);

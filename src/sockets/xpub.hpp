@@ -89,7 +89,7 @@ private:
     std::vector<subscriber_slot> pipes_; ///< by pipe_slot::number
     std::uint64_t visits_ = 0;
     std::vector<core::pipe_end*> chosen_; ///< of the message being sent
-    core::fan_out_log log_;
+    engine::fan_out_log log_;
     std::deque<upstream_part> upstream_;
     /// By pipe_slot::number: what was read of a message that is not a subscription, as far as it is
     /// passed up. It follows the other upstream parts in one piece once all of it was read.

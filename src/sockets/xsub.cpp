@@ -72,14 +72,14 @@ int xsub::send(const core::frame& part)
         sending_.clear();
         if (first)
             for (core::pipe_end* pipe : out_)
-                if (pipe->has_room())
+                if (pipe->out.has_room())
                     sending_.push_back(pipe);
     }
     // Without memory for a part its message is dropped, as a whole, for that publisher.
     std::erase_if(sending_, [&](core::pipe_end* pipe) {
-        const bool written = pipe->write(part);
+        const bool written = pipe->out.write(part);
         if (!written)
-            pipe->give_up_message();
+            pipe->out.give_up_message();
         return !written;
     });
     if (!part.more())

@@ -68,7 +68,7 @@ protected:
     }
     void send(std::size_t bytes, bool more = false)
     {
-        ASSERT_TRUE(sender_.write(frame_of(std::string(bytes, 'x'), more)));
+        ASSERT_TRUE(sender_.out.write(frame_of(std::string(bytes, 'x'), more)));
     }
     using sizes = std::vector<std::size_t>;
 
@@ -112,7 +112,7 @@ TEST_F(Batching, does_not_cut_a_message_of_several_parts)
     send(30'000, true);
     send(10'000);
     EXPECT_EQ(sizes{begun_bytes_ + 30'000 + header_bytes}, stream_.writes);
-    sender_.flush_before_sleep();
+    sender_.out.flush_before_sleep();
     EXPECT_EQ(40'000 + 2 * header_bytes, stream_.writes.back());
 }
 
@@ -178,9 +178,9 @@ TEST_F(Batching, of_one_message_is_followed_by_one_that_is_told_of)
 {
     begin_batches();
     writer_.write_batch([](plan, std::uint64_t) {});
-    sender_.flush_before_sleep();
+    sender_.out.flush_before_sleep();
     send(100); // begins another
-    sender_.flush_before_sleep();
+    sender_.out.flush_before_sleep();
     EXPECT_EQ((sizes{begun_bytes_, begun_bytes_}), stream_.writes);
 }
 
@@ -209,7 +209,7 @@ TEST_F(PacketBatching, leaves_the_end_of_a_large_message_to_the_next)
     send(body_bytes);
     expect_writes({2 * packet_bytes, 2 * packet_bytes, 2 * packet_bytes});
     EXPECT_EQ(1U, channels_->a_to_b.credit.waiting()) << "the message counts until it has gone";
-    sender_.flush_before_sleep();
+    sender_.out.flush_before_sleep();
     expect_writes({2 * packet_bytes, 2 * packet_bytes, 2 * packet_bytes, 300});
     EXPECT_TRUE(writer_.drained());
     EXPECT_EQ(0U, channels_->a_to_b.credit.waiting());

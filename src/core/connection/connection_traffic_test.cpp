@@ -86,11 +86,11 @@ protected:
         });
         traffic_->run(how);
     }
-    void send(const std::string& body) { ASSERT_TRUE(pipe_->write(frame_of(body, false))); }
+    void send(const std::string& body) { ASSERT_TRUE(pipe_->out.write(frame_of(body, false))); }
     texts received()
     {
         texts all;
-        for (frame part; pipe_->peek(part); pipe_->pop())
+        for (frame part; pipe_->in.peek(part); pipe_->in.pop())
             all.emplace_back(part.text());
         return all;
     }

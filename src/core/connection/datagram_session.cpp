@@ -128,16 +128,16 @@ void datagram_session::send()
 bool datagram_session::send_next()
 {
     frame part;
-    if (!end_->peek(part))
+    if (!end_->in.peek(part))
         return false;
     if (part.command()) { // JOIN and LEAVE: nobody is told
-        end_->pop();
+        end_->in.pop();
         return true;
     }
     if (!has_next_head_) {
         next_head_.assign(part.text());
         has_next_head_ = part.more();
-        end_->pop();
+        end_->in.pop();
         return true;
     }
     if (send_message(part) == EAGAIN) {
@@ -145,7 +145,8 @@ bool datagram_session::send_next()
         return false;
     }
     has_next_head_ = false;
-    end_->skip_message();
+    std::size_t max_parts = SIZE_MAX;
+    end_->in.skip_message(max_parts);
     return true;
 }
 
@@ -176,7 +177,7 @@ void datagram_session::receive()
     if (buffer_.empty())
         buffer_.resize(largest_datagram_bytes);
     for (int datagrams = 0; datagrams < tuning::turn::operations_per_call; ++datagrams) {
-        if (finished_ || closing_ || waiting_to_read_ || !end_->can_write())
+        if (finished_ || closing_ || waiting_to_read_ || !end_->out.can_write())
             return; // on_writable() goes on
         transport::datagram got;
         const int error = socket_->receive(buffer_, got);
@@ -205,8 +206,8 @@ void datagram_session::put(std::string_view head, std::span<const std::byte> bod
     const auto most = options_->max_message_bytes;
     if (most >= 0 && body.size() > static_cast<std::uint64_t>(most))
         return;
-    if (end_->write(frame_of(head, true)))
-        end_->write({.data = body.data(), .size = body.size()});
+    if (end_->out.write(frame_of(head, true)))
+        end_->out.write({.data = body.data(), .size = body.size()});
 }
 
 void datagram_session::wait(transport::direction which)
@@ -275,8 +276,8 @@ void datagram_session::finish()
     socket_->close();
     // What was not sent may be memory of the application.
     frame unsent;
-    while (end_->peek(unsent))
-        end_->pop();
+    while (end_->in.peek(unsent))
+        end_->in.pop();
     end_.reset();
     socket_end_.reset();
     link_.reset();

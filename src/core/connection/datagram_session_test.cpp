@@ -49,27 +49,27 @@ struct side {
 
     void send(std::string_view group, std::string_view body) const
     {
-        ASSERT_TRUE(pipe->can_write());
-        ASSERT_TRUE(pipe->write(frame_of(group, true)));
-        ASSERT_TRUE(pipe->write(frame_of(body, false)));
+        ASSERT_TRUE(pipe->out.can_write());
+        ASSERT_TRUE(pipe->out.write(frame_of(group, true)));
+        ASSERT_TRUE(pipe->out.write(frame_of(body, false)));
     }
     /// "group|body" of the next message, "" if none comes in time.
     std::string receive(std::chrono::milliseconds window = 10s) const
     {
         const auto until = std::chrono::steady_clock::now() + window;
         frame part;
-        while (!pipe->peek(part)) {
+        while (!pipe->in.peek(part)) {
             if (std::chrono::steady_clock::now() > until)
                 return "";
             std::this_thread::yield();
         }
         std::string text(part.text());
         EXPECT_TRUE(part.more());
-        pipe->pop();
-        EXPECT_TRUE(pipe->peek(part));
+        pipe->in.pop();
+        EXPECT_TRUE(pipe->in.peek(part));
         EXPECT_FALSE(part.more());
         text += "|" + std::string(part.text());
-        pipe->pop();
+        pipe->in.pop();
         return text;
     }
 
@@ -132,11 +132,11 @@ TEST_F(DatagramSession, drops_commands_and_whole_messages_of_other_forms)
     const std::string command = "\4JOINx";
     frame join = frame_of(command, false);
     join.flags = engine::zmtp3::flag_command;
-    ASSERT_TRUE(radio.pipe->write(join));
-    ASSERT_TRUE(radio.pipe->write(frame_of("alone", false)));
-    ASSERT_TRUE(radio.pipe->write(frame_of("a", true)));
-    ASSERT_TRUE(radio.pipe->write(frame_of("b", true)));
-    ASSERT_TRUE(radio.pipe->write(frame_of("c", false)));
+    ASSERT_TRUE(radio.pipe->out.write(join));
+    ASSERT_TRUE(radio.pipe->out.write(frame_of("alone", false)));
+    ASSERT_TRUE(radio.pipe->out.write(frame_of("a", true)));
+    ASSERT_TRUE(radio.pipe->out.write(frame_of("b", true)));
+    ASSERT_TRUE(radio.pipe->out.write(frame_of("c", false)));
     radio.send("good", "one");
     EXPECT_EQ("a|b", dish_.receive());
     EXPECT_EQ("good|one", dish_.receive());
@@ -197,8 +197,8 @@ TEST_F(DatagramSession, gives_back_what_it_may_not_send_any_more)
             part.data = owner->data;
             part.size = sizeof body;
             part.owner = owner.get();
-            ASSERT_TRUE(radio.pipe->write(frame_of("n", true)));
-            ASSERT_TRUE(radio.pipe->write(part));
+            ASSERT_TRUE(radio.pipe->out.write(frame_of("n", true)));
+            ASSERT_TRUE(radio.pipe->out.write(part));
         }
         radio.pipe->close(0);
         radio.session->settle();

@@ -47,7 +47,7 @@ protected:
     texts received()
     {
         texts all;
-        for (frame part; pipe_->peek(part); pipe_->pop())
+        for (frame part; pipe_->in.peek(part); pipe_->in.pop())
             all.emplace_back(part.text());
         return all;
     }

@@ -27,7 +27,7 @@ peer_info describe(const socket_options& options)
 bool greet(pipe_end& pipe, const socket_options& options) noexcept
 {
     const auto hello = hello_message(options);
-    return hello.empty() || pipe.write(frame_of(hello, false));
+    return hello.empty() || pipe.out.write(frame_of(hello, false));
 }
 
 } // namespace
@@ -78,7 +78,7 @@ void inproc_registry::prepare(waiting_pipe& pipe, const binding& binder)
         return;
     pipe.binder_info = std::make_unique<peer_info>(describe(binder.options));
     if (const auto hello = hello_message(binder.options); !hello.empty()) {
-        pipe.hello = pipe.binder_end->prepare(frame_of(hello, false));
+        pipe.hello = pipe.binder_end->out.prepare(frame_of(hello, false));
         if (!pipe.hello)
             throw std::bad_alloc();
     }
@@ -91,8 +91,8 @@ void inproc_registry::join(waiting_pipe& pipe, const binding& binder) noexcept
     pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
     std::uint32_t news = pipe_end::attached | pipe_end::identified;
     if (pipe.hello)
-        pipe.binder_end->write_prepared(frame_of(hello_message(binder.options), false),
-                                        std::move(pipe.hello));
+        pipe.binder_end->out.write_prepared(frame_of(hello_message(binder.options), false),
+                                            std::move(pipe.hello));
     if (!pipe.connector_end)
         news |= pipe_end::closed;
     pipe.binder_end->notify(news);
@@ -105,14 +105,15 @@ std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, cons
     auto far = make_pipe_end(channels, false, nullptr);
     near->set_conflation(conflates_sending(*connector.options),
                          conflates_receiving(*connector.options));
-    near->origin.is_inproc = far->origin.is_inproc = true;
+    near->set_inproc();
+    far->set_inproc();
     near->set_limits(connector.options->send_hwm, connector.options->receive_hwm);
     near->origin.connected_side = true;
     near->origin.endpoint = far->origin.endpoint = "inproc://" + name;
-    near->let_reader_back_off();
-    far->let_reader_back_off();
+    near->in.let_reader_back_off();
+    far->in.let_reader_back_off();
     near->origin.takes_subscriptions = far->origin.takes_subscriptions = true;
-    far->set_peer(describe(*connector.options));
+    far->set_peer(std::make_unique<peer_info>(describe(*connector.options)));
     if (!greet(*near, *connector.options))
         throw std::bad_alloc();
 
@@ -159,11 +160,11 @@ inproc_registry::connect_to_handler(const std::string& name, std::shared_ptr<cha
         return nullptr;
     auto handler_end = make_pipe_end(std::move(channels), false, at->second.link->box);
     handler_end->set_other_end(std::move(asking));
-    handler_end->origin.is_inproc = true;
+    handler_end->set_inproc();
     handler_end->origin.endpoint = "inproc://" + name;
     handler_end->set_limits(0, 0);
     handler_end->origin.takes_subscriptions = true;
-    handler_end->set_peer(peer_info{});
+    handler_end->set_peer(std::make_unique<peer_info>());
     handler_end->notify(pipe_end::attached | pipe_end::identified);
     return handler_end;
 }
@@ -181,7 +182,7 @@ void inproc_registry::close(pipe_end& connector, int linger_ms) noexcept
         return;
     }
     connector.close(linger_ms); // under the lock: the other end must not get a mailbox meanwhile
-    if (connector.has_unread_output() && !connector.is_refused()) {
+    if (connector.out.has_unread() && !connector.is_refused()) {
         found->second.connector_end.reset();
     } else {
         found->second.binder_end->set_other_end(nullptr);

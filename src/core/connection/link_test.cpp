@@ -50,7 +50,7 @@ protected:
     }
     void send(std::size_t bytes)
     {
-        ASSERT_TRUE(sender_->write(frame_of(std::string(bytes, 'x'), false)));
+        ASSERT_TRUE(sender_->out.write(frame_of(std::string(bytes, 'x'), false)));
         sent_bytes_ += bytes + 2;
     }
     /// What the I/O thread is asked for by now; it does that.
@@ -113,7 +113,7 @@ TEST_F(Link, coalesces_what_follows_quickly_until_the_thread_waits)
     send(10);
     send(10);
     EXPECT_EQ(0U, stream_.writes.size());
-    sender_->flush_before_sleep();
+    sender_->out.flush_before_sleep();
     EXPECT_EQ(1U, stream_.writes.size());
     EXPECT_EQ(sent_bytes_, stream_.written.size());
     const traffic_counts counts = link_->counts();

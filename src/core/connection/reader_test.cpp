@@ -160,7 +160,7 @@ protected:
     texts received()
     {
         texts all;
-        for (frame part; pipe_->peek(part); pipe_->pop())
+        for (frame part; pipe_->in.peek(part); pipe_->in.pop())
             all.push_back(std::string(part.text()) + (part.more() ? "+" : ""));
         return all;
     }

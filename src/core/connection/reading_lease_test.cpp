@@ -43,8 +43,8 @@ protected:
     int take_messages()
     {
         int count = 0;
-        for (frame part; receiver_.peek(part); ++count)
-            receiver_.pop();
+        for (frame part; receiver_.in.peek(part); ++count)
+            receiver_.in.pop();
         return count;
     }
 
@@ -254,10 +254,10 @@ protected:
     std::string take_message()
     {
         frame part;
-        if (!receiver_.peek(part))
+        if (!receiver_.in.peek(part))
             return "none";
         std::string text(part.text());
-        receiver_.pop();
+        receiver_.in.pop();
         return text;
     }
 
@@ -290,12 +290,12 @@ TEST_P(ReadingOutside, reads_a_large_body_into_the_memory_given)
     EXPECT_EQ(last.read.body.bytes, body_bytes);
     EXPECT_TRUE(memory_ == body_);
     frame part;
-    ASSERT_TRUE(receiver_.peek(part));
+    ASSERT_TRUE(receiver_.in.peek(part));
     EXPECT_EQ(part.owner, last.read.body.announced);
     EXPECT_EQ(part.size, body_bytes);
     EXPECT_TRUE(part.text().substr(0, tuning::inproc::copied_at_once_bytes) ==
                 body_.substr(0, tuning::inproc::copied_at_once_bytes));
-    receiver_.pop();
+    receiver_.in.pop();
     EXPECT_EQ(take_message(), "next");
     last.read.body.announced->drop_reference();
 }
@@ -441,7 +441,7 @@ TEST_P(ReadingOutside, is_for_the_part_behind_an_envelope_that_is_taken_off)
     const auto take_all = [&] {
         std::vector<std::size_t> sizes;
         frame part;
-        for (; receiver_.peek(part); receiver_.pop())
+        for (; receiver_.in.peek(part); receiver_.in.pop())
             sizes.push_back(part.size);
         return sizes;
     };

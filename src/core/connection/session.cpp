@@ -88,10 +88,8 @@ void session::create_pipe()
     auto end = make_pipe_end(fresh->channels(), true, link_->box);
     end->set_connection(*fresh, *fresh);
     end->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
-    if (exchanges_plain_bytes(*options_, transport_))
-        end->write_plain_bytes();
-    else if (!speaks_zmtp(*options_))
-        end->write_chunks();
+    if (!speaks_zmtp(*options_))
+        end->out.write_chunks(!exchanges_plain_bytes(*options_, transport_));
     end->set_limits(options_->send_hwm, options_->receive_hwm);
     end->set_other_end(shared_from_this());
     end->origin.connected_side = dialer_ != nullptr;

@@ -55,7 +55,7 @@ protected:
     }
     void send(std::size_t bytes)
     {
-        ASSERT_TRUE(sender_.write(frame_of(std::string(bytes, 'x'), false)));
+        ASSERT_TRUE(sender_.out.write(frame_of(std::string(bytes, 'x'), false)));
         sent_ += bytes + (bytes < 256 ? 2 : 9);
     }
 
@@ -73,10 +73,10 @@ TEST_F(StalledConnection, is_written_to_at_once_with_all_parts_of_a_large_messag
     for (int round = 0; round < 2; ++round) {
         stream_.attempts = 0;
         stream_.written.clear();
-        ASSERT_TRUE(sender_.write(frame_of("to", true)));
-        ASSERT_TRUE(sender_.write(frame_of("", true)));
+        ASSERT_TRUE(sender_.out.write(frame_of("to", true)));
+        ASSERT_TRUE(sender_.out.write(frame_of("", true)));
         EXPECT_EQ(0u, stream_.attempts);
-        ASSERT_TRUE(sender_.write(frame_of(body, false)));
+        ASSERT_TRUE(sender_.out.write(frame_of(body, false)));
         EXPECT_EQ(1u, stream_.attempts);
         EXPECT_EQ(6 + 9 + body.size(), stream_.written.size());
         EXPECT_EQ(std::string("\1\2to\1\0\2", 7), stream_.written.substr(0, 7));

@@ -113,7 +113,7 @@ TEST_F(SubscriptionRelay, tells_peers_without_commands_of_no_groups)
 TEST_F(SubscriptionRelay, leaves_out_what_the_connection_was_told_already)
 {
     const frame early = frame_of("queued before the connection", false);
-    ASSERT_TRUE(pipe_.write(early));
+    ASSERT_TRUE(pipe_.out.write(early));
     const std::uint64_t position = channels_->a_to_b.queue.published_position();
     ASSERT_GT(position, 0u);
     one_subscription source(traffic_command_kind::subscribe);

@@ -199,12 +199,12 @@ void read_into(engine::decoder& in, transport::stream& from)
 /// cut or repeated.
 void expect_next(pipe_end& receiver, const std::vector<message>& sent, std::size_t& next)
 {
-    for (frame part; receiver.peek(part); ++next) {
+    for (frame part; receiver.in.peek(part); ++next) {
         ASSERT_LT(next, sent.size());
         for (const std::string& expected : sent[next]) {
-            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_TRUE(receiver.in.peek(part));
             ASSERT_TRUE(expected == part.text()) << next;
-            receiver.pop();
+            receiver.in.pop();
         }
     }
 }
@@ -219,7 +219,7 @@ public:
             sent_.push_back(random_message(random, 30'000));
             const message& parts = sent_.back();
             for (std::size_t part = 0; part < parts.size(); ++part)
-                EXPECT_TRUE(sender_.write(frame_of(parts[part], part + 1 < parts.size())));
+                EXPECT_TRUE(sender_.out.write(frame_of(parts[part], part + 1 < parts.size())));
         }
     }
     /// False if the connection has ended before it has brought all. Only the writing side lacks
@@ -289,24 +289,23 @@ protected:
     void send(const message& parts)
     {
         if (parts.size() == 1 && random_() % 2 == 0) { // as a message to many
-            const frame others = frame_of("others", false);
-            if (random_() % 3 == 0)
-                log_.add({&others, 1}); // after one to others only
+            if (random_() % 3 == 0)                    // after one to others only
+                log_.add({{0, frame_of("others", false).bytes()}});
             const frame part = frame_of(parts.front(), false);
-            const fan_out_log::entry logged = log_.add({&part, 1});
-            ASSERT_EQ(part.size < tuning::fan_out::max_logged_part_bytes, logged.chunk != nullptr);
-            if (logged.chunk) {
-                ASSERT_TRUE(sender_.write_logged(logged));
+            const auto entry = log_.add({{part.flags, part.bytes()}});
+            ASSERT_EQ(part.size < tuning::fan_out::max_logged_part_bytes, entry.chunk != nullptr);
+            if (entry.chunk) {
+                ASSERT_TRUE(sender_.out.write_logged(entry));
                 return;
             }
         }
         for (std::size_t i = 0; i < parts.size(); ++i) {
             const frame part = frame_of(parts[i], i + 1 < parts.size());
-            const bool short_way =
-                random_() % 2 == 0 && !part.more() &&
-                (i ? sender_.put_last(part.data, part.size) : sender_.put(part.data, part.size));
+            const bool short_way = random_() % 2 == 0 && !part.more() &&
+                                   (i ? sender_.out.put_part(part.data, part.size, false)
+                                      : sender_.out.put(part.data, part.size));
             if (!short_way) {
-                ASSERT_TRUE(sender_.write(part));
+                ASSERT_TRUE(sender_.out.write(part));
             }
         }
     }
@@ -341,18 +340,18 @@ protected:
         bool more = false;
         do {
             if (random_() % 3 == 0)
-                receiver_.peek(part); // somebody has looked before
+                receiver_.in.peek(part); // somebody has looked before
             constexpr std::size_t limits[] = {0, 33, 1000, SIZE_MAX};
             const std::size_t most = limits[random_() % std::size(limits)];
-            const taken_part taken = random_() % 2 == 0 ? receiver_.take(most) : taken_part{};
+            const taken_part taken = random_() % 2 == 0 ? receiver_.in.take(most) : taken_part{};
             EXPECT_LE(taken.size(), most);
             if (taken) {
                 parts.emplace_back(text_of(taken.data(), taken.size()));
                 more = taken.more();
-            } else if (receiver_.peek(part)) {
+            } else if (receiver_.in.peek(part)) {
                 parts.emplace_back(part.text());
                 more = part.more();
-                receiver_.pop();
+                receiver_.in.pop();
             } else {
                 break;
             }
@@ -377,8 +376,8 @@ protected:
             if (random_() % 7 == 0) {
                 const message cut_off = random_message(random_, 20'000);
                 for (const std::string& part : cut_off)
-                    ASSERT_TRUE(sender_.write(frame_of(part, true)));
-                sender_.give_up_message();
+                    ASSERT_TRUE(sender_.out.write(frame_of(part, true)));
+                sender_.out.give_up_message();
             }
             if (with_pings && random_() % 5 == 0) {
                 writer_.send_command(ping);
@@ -442,7 +441,7 @@ protected:
     }
 
     std::mt19937 random_{GetParam()};
-    fan_out_log log_;
+    engine::fan_out_log log_;
     std::shared_ptr<channel_pair> out_channels_ = std::make_shared<channel_pair>();
     std::shared_ptr<channel_pair> in_channels_ = std::make_shared<channel_pair>();
     pipe_end sender_{out_channels_, true, nullptr};
@@ -597,7 +596,7 @@ TEST_P(Traffic, begins_the_next_connection_after_a_direct_write_has_failed_once)
         std::vector<message> sent;
         for (int i = 0; i < 6; ++i) {
             sent.push_back({std::string(40'000, static_cast<char>('a' + i))});
-            ASSERT_TRUE(sender.write(frame_of(sent.back()[0], false)));
+            ASSERT_TRUE(sender.out.write(frame_of(sent.back()[0], false)));
         }
         const bool failed = has_failed(out, out.drain());
         reached = first.operations > fail_at;
@@ -672,14 +671,14 @@ TEST_P(Traffic, begins_a_connection_with_a_whole_message_after_one_broke_in_a_di
         pipe_end receiver(channels, false, nullptr);
         engine::inbound inbound(channels->a_to_b, any_message, commands_);
         frame part;
-        for (int quiet = 0; !receiver.peek(part) && quiet < 100'000; ++quiet) {
+        for (int quiet = 0; !receiver.in.peek(part) && quiet < 100'000; ++quiet) {
             writer_.drain();
             ASSERT_NO_FATAL_FAILURE(read_into(inbound, next));
         }
         for (const std::string& text : expected) {
-            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_TRUE(receiver.in.peek(part));
             ASSERT_EQ(text, part.text());
-            receiver.pop();
+            receiver.in.pop();
         }
         EXPECT_TRUE(writer_.drained());
         writer_.detach();
@@ -698,12 +697,12 @@ TEST_P(Traffic, that_passed_by_the_queue_leaves_room_for_the_next_message_at_a_l
     writer_.drain();
     sender_.set_limits(10, 10);
     for (unsigned sent = 0; sent < 1 + GetParam(); ++sent) {
-        ASSERT_TRUE(sender_.can_write());
-        ASSERT_TRUE(sender_.write(frame_of(std::string(9'000, 'x'), false)));
+        ASSERT_TRUE(sender_.out.can_write());
+        ASSERT_TRUE(sender_.out.write(frame_of(std::string(9'000, 'x'), false)));
     }
     ASSERT_TRUE(writer_.drained());
     sender_.set_limits(1, 10);
-    EXPECT_TRUE(sender_.can_write());
+    EXPECT_TRUE(sender_.out.can_write());
     writer_.detach();
 }
 
@@ -765,9 +764,9 @@ TEST_P(Traffic, a_command_waits_for_the_end_of_a_message_that_was_cut)
             ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream));
         }
         ASSERT_EQ(commands_before + 1, commands_.count);
-        ASSERT_TRUE(receiver.peek(part));
+        ASSERT_TRUE(receiver.in.peek(part));
         ASSERT_TRUE(body == part.text());
-        receiver.pop();
+        receiver.in.pop();
         writer_.detach();
     }
 }
@@ -865,10 +864,10 @@ TEST_P(Traffic, a_command_goes_behind_the_message_that_is_being_written)
     }
     ASSERT_EQ(1, commands_.count);
     frame part;
-    ASSERT_TRUE(receiver.peek(part));
+    ASSERT_TRUE(receiver.in.peek(part));
     EXPECT_EQ('a', part.text().front());
-    receiver.pop();
-    EXPECT_FALSE(receiver.peek(part));
+    receiver.in.pop();
+    EXPECT_FALSE(receiver.in.peek(part));
     writer_.detach();
 }
 
@@ -892,7 +891,7 @@ TEST_P(Traffic, leaves_nothing_behind_when_sending_and_io_thread_take_turns)
             under_way.push_back({std::to_string(random_()), std::string(random_() % most, letter)});
             send(under_way.back());
             if (random_() % 8 == 0)
-                sender_.flush_before_sleep();
+                sender_.out.flush_before_sleep();
             if (random_() % 4 == 0)
                 way_out.run_once(stream_.takes_more());
             if (random_() % 4 == 0)
@@ -928,14 +927,14 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
         const auto inbound = make_decoder(test::make_wire(kind), channels->a_to_b, commands_);
         const auto read_all = [&] {
             frame part;
-            while (receiver.peek(part)) {
+            while (receiver.in.peek(part)) {
                 const auto number = static_cast<std::size_t>(std::stoi(std::string(part.text())));
                 ASSERT_LE(next, number);
                 ASSERT_LT(number, sent.size());
                 for (const std::string& expected : sent[number]) {
-                    ASSERT_TRUE(receiver.peek(part));
+                    ASSERT_TRUE(receiver.in.peek(part));
                     ASSERT_TRUE(expected == part.text());
-                    receiver.pop();
+                    receiver.in.pop();
                 }
                 next = number + 1;
             }
@@ -945,7 +944,7 @@ TEST_P(Traffic, stays_whole_over_connections_that_break_in_a_stream)
             sent.push_back({std::to_string(sent.size()), std::string(random_() % 60'000, 'x')});
             send(sent.back());
             if (random_() % 8 == 0)
-                sender_.flush_before_sleep();
+                sender_.out.flush_before_sleep();
             if (random_() % 3 == 0)
                 way_out.run_once(stream.takes_more());
             if (random_() % 2 == 0)
@@ -1007,11 +1006,11 @@ TEST(GivenUp, by_a_command_a_connection_leaves_whole_messages_and_room_for_the_n
         frame part;
         for (const std::string& expected : {std::string("whole"), std::string("notice"),
                                             std::string(size, 'h'), std::string("last")}) {
-            ASSERT_TRUE(receiver.peek(part));
+            ASSERT_TRUE(receiver.in.peek(part));
             ASSERT_EQ(expected, part.text());
-            receiver.pop();
+            receiver.in.pop();
         }
-        EXPECT_FALSE(receiver.peek(part));
+        EXPECT_FALSE(receiver.in.peek(part));
     }
 }
 
@@ -1022,7 +1021,7 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
     test::connect(sender_, way_out);
     const std::size_t chunk_bytes = 1 + random_() % 10'000;
     engine::raw_inbound inbound(in_channels_->a_to_b, chunk_bytes);
-    sender_.write_plain_bytes();
+    sender_.out.write_chunks(false);
     writer_.attach(stream_, {}, {.is_plain_bytes = true});
     std::string expected;
     std::string got;
@@ -1030,13 +1029,13 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
         if (round < 300)
             for (std::string& part : random_message(random_, 100'000)) {
                 expected += part;
-                ASSERT_TRUE(sender_.write(frame_of(part, false)));
+                ASSERT_TRUE(sender_.out.write(frame_of(part, false)));
             }
         for (unsigned i = random_() % 8; i > 0; --i) {
             writer_.drain();
             ASSERT_NO_FATAL_FAILURE(read_into(inbound, stream_));
         }
-        for (frame part; receiver_.peek(part); receiver_.pop()) {
+        for (frame part; receiver_.in.peek(part); receiver_.in.pop()) {
             EXPECT_LE(part.size, chunk_bytes);
             EXPECT_GT(part.size, 0u);
             got += part.text();
@@ -1049,7 +1048,7 @@ TEST_P(Traffic, passes_plain_bytes_in_order_however_they_are_cut)
     EXPECT_EQ(out_channels_->a_to_b.credit.taken(), out_channels_->a_to_b.credit.sent());
     ASSERT_TRUE(inbound.append(0, {}));
     frame part;
-    ASSERT_TRUE(receiver_.peek(part));
+    ASSERT_TRUE(receiver_.in.peek(part));
     EXPECT_EQ(part.size, 0u);
 }
 

@@ -442,7 +442,7 @@ public:
         for (int number = 0; number < messages; ++number) {
             for (int part = 0; part < parts_of(number); ++part) {
                 const std::string body = part_of(number, part);
-                EXPECT_TRUE(sender_.write(core::frame_of(body, part + 1 < parts_of(number))));
+                EXPECT_TRUE(sender_.out.write(core::frame_of(body, part + 1 < parts_of(number))));
             }
         }
     }
@@ -451,7 +451,7 @@ public:
     int receive_all()
     {
         int first = -1;
-        for (frame part; receiver_.peek(part);) {
+        for (frame part; receiver_.in.peek(part);) {
             const int number = std::stoi(std::string(part.text().substr(0, part.text().find('x'))));
             EXPECT_LE(next, number);
             if (first < 0) {
@@ -460,13 +460,13 @@ public:
                 EXPECT_EQ(next, number);
             }
             for (int at = 0; at < parts_of(number); ++at) {
-                if (!receiver_.peek(part)) {
+                if (!receiver_.in.peek(part)) {
                     ADD_FAILURE() << "message " << number << " has been cut";
                     return first;
                 }
                 EXPECT_TRUE(part_of(number, at) == part.text()) << number;
                 EXPECT_EQ(at + 1 < parts_of(number), part.more());
-                receiver_.pop();
+                receiver_.in.pop();
             }
             next = number + 1;
         }

@@ -42,7 +42,7 @@ void zap_conversation::ask(const engine::credentials& presented,
     const auto parts =
         zap::request_parts({options_->security.zap_domain, options_->routing_id}, presented);
     for (std::size_t i = 0; i < parts.size(); ++i)
-        if (!end_->write(frame_of(parts[i], i + 1 < parts.size())))
+        if (!end_->out.write(frame_of(parts[i], i + 1 < parts.size())))
             throw std::bad_alloc();
     read_reply(); // so that the handler's thread tells when there is one
 }
@@ -85,11 +85,11 @@ void zap_conversation::do_request(unsigned number)
 void zap_conversation::read_reply()
 {
     frame part;
-    while (end_ && end_->peek(part)) {
+    while (end_ && end_->in.peek(part)) {
         const bool more = part.more();
         if (parts_.size() <= zap::reply_parts) // one too many is as wrong as a thousand
             parts_.emplace_back(part.text());
-        end_->pop();
+        end_->in.pop();
         if (!more)
             return decide(zap::read_reply(std::exchange(parts_, {})));
     }

@@ -42,11 +42,11 @@ protected:
         {
             box->collect([](auto&&...) {});
             frame part;
-            while (reading->peek(part))
-                reading->pop();
+            while (reading->in.peek(part))
+                reading->in.pop();
         }
         bool told() const { return box->has_mail(); }
-        void write() { ASSERT_TRUE(writing->write(frame_of("message", false))); }
+        void write() { ASSERT_TRUE(writing->out.write(frame_of("message", false))); }
     };
 };
 

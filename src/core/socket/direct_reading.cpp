@@ -16,7 +16,7 @@ bool direct_reading::contains(const pipe_end& pipe) const noexcept
 inlet::leased_read direct_reading::read_one(pipe_end& pipe) noexcept
 {
     const bool memory_taken = body_here_.announced || (coming_from_ && coming_from_ != &pipe);
-    const auto read = pipe.read_connection(memory_taken ? std::span<std::byte>{} : memory_);
+    const auto read = pipe.in.read_connection(memory_taken ? std::span<std::byte>{} : memory_);
     if (!memory_taken)
         coming_from_ = read.outside ? &pipe : nullptr;
     if (read.body.announced)
@@ -27,7 +27,7 @@ inlet::leased_read direct_reading::read_one(pipe_end& pipe) noexcept
 void direct_reading::give_back() noexcept
 {
     for (const connection& each : connections_)
-        each.pipe->stop_reading();
+        each.pipe->in.stop_reading();
     connections_.clear();
 }
 
@@ -49,8 +49,9 @@ bool direct_reading::take_body(const frame& part) noexcept
 
 void direct_reading::reclaim_memory() noexcept
 {
-    if (coming_from_)
-        std::exchange(coming_from_, nullptr)->take_memory_back();
+    if (coming_from_ && coming_from_->in.connection())
+        coming_from_->in.connection()->withdraw_memory();
+    coming_from_ = nullptr;
     if (body_here_.announced) {
         std::memcpy(body_here_.announced->data, memory_.data(), body_here_.bytes);
         std::exchange(body_here_, {}).announced->drop_reference();

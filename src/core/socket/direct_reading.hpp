@@ -36,8 +36,8 @@ public:
             return;
         // More than there is place for may come from several times of asking.
         if (connections_.size() == tuning::direct_reading::max_connections)
-            return pipe.stop_reading();
-        const auto read = pipe.read_connection();
+            return pipe.in.stop_reading();
+        const auto read = pipe.in.read_connection();
         if (read.got)
             readable(pipe);
         if (read.leased)

@@ -29,7 +29,7 @@ public:
             if (only_.addressed)
                 return put_addressed(data, size, more);
             if (!more)
-                return only_.target->put(data, size);
+                return only_.target->out.put(data, size);
         }
         return put_by_pattern(data, size, more);
     }
@@ -39,7 +39,7 @@ public:
         if (only_.source) {
             if (only_.addressed)
                 return take_addressed(most);
-            if (const taken_part part = only_.source->take_last(most)) [[likely]]
+            if (const taken_part part = only_.source->in.take_last(most)) [[likely]]
                 return part;
         }
         return take_by_pattern(most);
@@ -67,10 +67,10 @@ private:
         if (at.in_body == more)
             return put_by_pattern(data, size, more);
         if (more) {
-            if (!to->slot.is_named(text_of(data, size)) || !to->has_room_at_hand())
+            if (!to->slot.is_named(text_of(data, size)) || !to->out.has_room_at_hand())
                 return put_by_pattern(data, size, more);
             at.to = to;
-        } else if (at.to != to || !to->put_last(data, size)) {
+        } else if (at.to != to || !to->out.put_part(data, size, false)) {
             return put_by_pattern(data, size, more);
         }
         at.in_body = more;
@@ -81,13 +81,13 @@ private:
         addressed_progress& at = rules_.progress();
         pipe_end* const from = only_.source;
         if (!at.id_given) {
-            if (!from->can_take() || from->slot.routing_id.size() > most)
+            if (!from->in.can_take() || from->slot.routing_id.size() > most)
                 return take_by_pattern(most);
             at.id_given = true;
             const frame id = frame_of(from->slot.routing_id, true);
             return {id.data, id.size, true};
         }
-        const taken_part part = from->take_last(most);
+        const taken_part part = from->in.take_last(most);
         if (!part)
             return take_by_pattern(most);
         at.id_given = false;

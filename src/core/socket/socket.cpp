@@ -154,7 +154,8 @@ int socket::report_pipes()
     bool any = false;
     pipes_.for_each([&](pipe_end& pipe) {
         any = true;
-        const monitor_event::values lengths{{pipe.outbound_messages(), pipe.inbound_messages()}, 2};
+        const monitor_event::values lengths{{pipe.out.unread_messages(), pipe.in.unread_messages()},
+                                            2};
         if (pipe.origin.connected_side)
             link_->events.emit({ZMQ_EVENT_PIPES_STATS,
                                 lengths,

@@ -37,7 +37,7 @@ enum : int { traffic_counts_option = 0x5a4c'0001 };
 traffic_counts socket::counts()
 {
     traffic_counts all;
-    pipes_.for_each([&](pipe_end& pipe) { all += pipe.counts(); });
+    pipes_.for_each([&](pipe_end& pipe) { all += pipe.out.counts(); });
     for (const base::adaptive_spin* const spin :
          {&receiving_spin_, &sending_spin_, &polling_spin_}) {
         all.good_spins += spin->counters().good_spins.value();

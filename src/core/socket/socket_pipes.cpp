@@ -65,7 +65,7 @@ void socket::handle_mail(const std::shared_ptr<void>& owner, base::mail& item, s
         done(pipe_end::identified);
         if (events & pipe_end::leaving) {
             fast_path_.forget();
-            pipe.mark_other_closed();
+            pipe.out.close();
             pipe.slot.last_words_follow = true;
             pattern_->peer_closed(pipe);
         }
@@ -145,17 +145,17 @@ void socket::count_connections() noexcept
     if (count > 2)
         return;
     pipes_.for_each(
-        [&](pipe_end& pipe) { pipe.wait_for_reader(pipe.origin.is_inproc && count == 1); });
+        [&](pipe_end& pipe) { pipe.out.wait_for_reader(pipe.origin.is_inproc && count == 1); });
 }
 
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.
 void socket::finish_pipe(pipe_end& pipe)
 {
     fast_path_.forget();
-    pipe.mark_other_closed();
+    pipe.out.close();
     pattern_->peer_closed(pipe);
     frame unread;
-    if (pipe.is_taken_back() || !pattern_->reads_from(pipe) || !pipe.peek(unread))
+    if (pipe.is_taken_back() || !pattern_->reads_from(pipe) || !pipe.in.peek(unread))
         drop(pipe);
 }
 
@@ -169,7 +169,7 @@ bool socket::end_own_reading(pipe_end& pipe)
 void socket::ignore_arrivals(pipe_end& pipe)
 {
     if (end_own_reading(pipe))
-        pipe.stop_reading();
+        pipe.in.stop_reading();
 }
 
 void socket::begin_message_to_many(std::size_t pipes)

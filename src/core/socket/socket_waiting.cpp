@@ -130,7 +130,7 @@ void socket::flush() noexcept
 {
     if (pipes_.numbers() > tuning::turn::max_flushed_pipes)
         return; // the I/O threads look after them before long
-    pipes_.for_each([](pipe_end& pipe) { pipe.flush_before_sleep(); });
+    pipes_.for_each([](pipe_end& pipe) { pipe.out.flush_before_sleep(); });
 }
 
 // What this thread has left for batches, through whatever socket: the answer may be what it has
@@ -148,7 +148,10 @@ void socket::consider_reading()
     if (!receives_.asks_to_read() || !reading_.empty() || box_->has_descriptor() || box_->armed() ||
         pipes_.size() > tuning::direct_reading::max_connections)
         return;
-    pipes_.for_each([](pipe_end& pipe) { pipe.ask_to_read(); });
+    pipes_.for_each([](pipe_end& pipe) {
+        if (inlet* const from = pipe.in.connection())
+            from->ask_to_read();
+    });
 }
 
 base::glance socket::read_leased()

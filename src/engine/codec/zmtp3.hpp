@@ -74,6 +74,23 @@ void for_each_frame(std::span<const std::byte> frames, Visit visit)
     }
 }
 
+/// `at` is behind a frame, with `more` of its message to follow. Does something lie before `end`
+/// behind that message, as far as `max_frames` more frames show?
+inline bool continues_behind_message(const std::byte* at, const std::byte* end, bool more,
+                                     int max_frames) noexcept
+{
+    for (; more && max_frames > 0; --max_frames) {
+        const auto available = static_cast<std::size_t>(end - at);
+        frame_header header;
+        if (!decode_header(at, available, header) ||
+            header.body_bytes >= available - header.header_bytes)
+            return false;
+        at += header.header_bytes + header.body_bytes;
+        more = (header.flags & flag_more) != 0;
+    }
+    return !more && at < end;
+}
+
 /// Writes a header in the LONG form, which may be used for any size, and returns its size, 9.
 inline std::size_t encode_long_header(std::byte* out, std::uint8_t flags,
                                       std::uint64_t body_bytes) noexcept

@@ -73,12 +73,12 @@ received feed(const setup& how, std::span<const std::byte> bytes, std::size_t cu
     }
     core::frame part;
     message parts;
-    while (reader.peek(part)) {
+    while (reader.in.peek(part)) {
         const bool inside = !parts.empty() && part.command();
         parts.push_back((part.command() ? "/" : "") + std::string(part.text()));
         EXPECT_FALSE(part.command() && part.more());
         const bool more = part.more() || inside;
-        reader.pop();
+        reader.in.pop();
         if (!more)
             result.messages.push_back(std::exchange(parts, {}));
     }
@@ -404,7 +404,7 @@ public:
     {
         message parts;
         core::frame part;
-        for (; reader_.peek(part); reader_.pop())
+        for (; reader_.in.peek(part); reader_.in.pop())
             parts.emplace_back(part.text());
         return parts;
     }
@@ -547,11 +547,11 @@ TEST(inbound, goes_on_with_the_command_that_its_handler_has_thrown_at)
     EXPECT_EQ(commands.calls, 2);
     core::frame part;
     for (const char* const expected : {"a", "b"}) {
-        ASSERT_TRUE(reader.peek(part));
+        ASSERT_TRUE(reader.in.peek(part));
         EXPECT_EQ(part.text(), expected);
-        reader.pop();
+        reader.in.pop();
     }
-    EXPECT_FALSE(reader.peek(part));
+    EXPECT_FALSE(reader.in.peek(part));
 }
 
 TEST(inbound, tells_whether_a_message_has_begun)

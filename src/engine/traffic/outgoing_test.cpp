@@ -22,8 +22,8 @@ using namespace std::string_literals;
 struct sender {
     void commit(std::string_view body)
     {
-        EXPECT_TRUE(
-            end.write({reinterpret_cast<const std::byte*>(body.data()), body.size(), nullptr, 0}));
+        EXPECT_TRUE(end.out.write(
+            {reinterpret_cast<const std::byte*>(body.data()), body.size(), nullptr, 0}));
     }
     outgoing::offer next(bool may_begin) { return out.next(entries, may_begin); }
     std::size_t next_bytes() { return next(true).bytes; }

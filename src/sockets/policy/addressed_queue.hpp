@@ -42,7 +42,7 @@ public:
             return;
         std::uint64_t& remaining = ending_[&pipe];
         host_.ignore_arrivals(pipe);
-        remaining = pipe.inbound_messages();
+        remaining = pipe.in.unread_messages();
         if (remaining == 0)
             remove(pipe);
     }

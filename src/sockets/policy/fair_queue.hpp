@@ -40,14 +40,14 @@ public:
                 discard_bound bound;
                 if (!skip_message(bound))
                     return nullptr;
-            } else if (last_->peek(part)) {
+            } else if (last_->in.peek(part)) {
                 more_ = part.more();
                 return last_;
             }
         }
         while (!round_robin_.none_active()) {
             core::pipe_end* const pipe = round_robin_.current();
-            if (pipe->peek(part)) [[likely]] {
+            if (pipe->in.peek(part)) [[likely]] {
                 more_ = part.more();
                 return last_ = pipe;
             }
@@ -63,7 +63,7 @@ public:
     {
         if (!last_)
             return;
-        last_->pop();
+        last_->in.pop();
         in_message_ = more_;
         if (!more_)
             round_robin_.next_after(*last_);
@@ -75,7 +75,7 @@ public:
         core::pipe_end* const pipe = next_to_look_at();
         if (!pipe)
             return {};
-        const core::taken_part part = pipe->take(most);
+        const core::taken_part part = pipe->in.take(most);
         if (!part)
             return {};
         last_ = pipe;
@@ -97,7 +97,7 @@ public:
     core::pipe_end* next_to_take() noexcept
     {
         core::pipe_end* const pipe = next_to_look_at();
-        if (!pipe || !pipe->can_take())
+        if (!pipe || !pipe->in.can_take())
             return nullptr;
         return last_ = pipe;
     }
@@ -109,7 +109,7 @@ public:
     {
         if (!last_)
             return true;
-        in_message_ = skipping_ = !last_->skip_message(bound.remaining_parts);
+        in_message_ = skipping_ = !last_->in.skip_message(bound.remaining_parts);
         if (!skipping_)
             round_robin_.next_after(*last_);
         return bound.remaining_parts != 0 || end_call();

@@ -46,7 +46,7 @@ public:
         core::pipe_end* const pipe = target_ ? target_ : round_robin_.current();
         if (to)
             *to = pipe;
-        if (!pipe->write(part)) [[unlikely]]
+        if (!pipe->out.write(part)) [[unlikely]]
             return ENOMEM;
         if (part.more()) {
             target_ = pipe;
@@ -61,7 +61,7 @@ public:
     void give_up_message() noexcept
     {
         if (target_)
-            std::exchange(target_, nullptr)->give_up_message();
+            std::exchange(target_, nullptr)->out.give_up_message();
     }
 
     /// See core::pattern: there is no rest that would have to be dropped.
@@ -75,10 +75,10 @@ public:
             if (dropping_ || round_robin_.none_active())
                 return false;
             pipe = round_robin_.current();
-            if (!pipe->has_room_at_hand())
+            if (!pipe->out.has_room_at_hand())
                 return false;
         }
-        if (!pipe->put_part(data, size, more))
+        if (!pipe->out.put_part(data, size, more))
             return false;
         if (more) {
             target_ = pipe;
@@ -104,7 +104,7 @@ private:
     bool find_room()
     {
         while (!round_robin_.none_active()) {
-            if (round_robin_.current()->can_write()) [[likely]]
+            if (round_robin_.current()->out.can_write()) [[likely]]
                 return true;
             round_robin_.deactivate_current();
         }

@@ -13,7 +13,7 @@ public:
     void greet(core::pipe_end& pipe) const
     {
         if (wanted_)
-            pipe.write({});
+            pipe.out.write({});
     }
 
 private:

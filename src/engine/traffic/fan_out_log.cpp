@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "core/pipe/fan_out_log.hpp"
+#include "engine/traffic/fan_out_log.hpp"
 
 #include "base/tuning.hpp"
 
@@ -7,22 +7,15 @@
 
 #include <cstring>
 
-namespace zlink::core {
-namespace {
+namespace zlink::engine {
 
-namespace zmtp3 = engine::zmtp3;
-
-// A peer that reads nothing keeps each chunk it has a message in: not too large.
-
-} // namespace
-
-fan_out_log::entry fan_out_log::add(std::span<const frame> parts) noexcept
+fan_out_log::entry fan_out_log::add(std::initializer_list<part> parts) noexcept
 {
     std::size_t most_bytes = 0;
-    for (const frame& part : parts) {
-        if (part.size >= tuning::fan_out::max_logged_part_bytes)
+    for (const part& each : parts) {
+        if (each.body.size() >= tuning::fan_out::max_logged_part_bytes)
             return {};
-        most_bytes += zmtp3::long_header_bytes + part.size;
+        most_bytes += zmtp3::long_header_bytes + each.body.size();
     }
     if (!chunk_ || chunk_->capacity_bytes - used_bytes_ < most_bytes) {
         base::buffer* const fresh = base::allocate_buffer(tuning::fan_out::log_chunk_bytes);
@@ -36,11 +29,11 @@ fan_out_log::entry fan_out_log::add(std::span<const frame> parts) noexcept
     }
     std::byte* const begin = chunk_->data + used_bytes_;
     std::byte* at = begin;
-    for (const frame& part : parts) {
-        at += zmtp3::encode_header(at, part.flags, part.size);
-        if (part.size) { // memcpy must not see null
-            std::memcpy(at, part.data, part.size);
-            at += part.size;
+    for (const part& each : parts) {
+        at += zmtp3::encode_header(at, each.flags, each.body.size());
+        if (!each.body.empty()) { // memcpy must not see null
+            std::memcpy(at, each.body.data(), each.body.size());
+            at += each.body.size();
         }
     }
     const auto bytes = static_cast<std::size_t>(at - begin);
@@ -48,4 +41,4 @@ fan_out_log::entry fan_out_log::add(std::span<const frame> parts) noexcept
     return {chunk_.get(), begin, bytes};
 }
 
-} // namespace zlink::core
+} // namespace zlink::engine
