@@ -74,7 +74,7 @@ LIMITS = {
     "lines of the connection's module": (740, 600),
     "modules that it includes": (11, 12),
     "classes with too many fields": (0, 0),
-    "classes with too many public functions": (4, 0),
+    "classes with too many public functions": (3, 0),
     "virtual functions of the pipe's peer": (3, 5),
     "flags of a pipe end": (5, 8),
     "detectors of stream or dialogue": (5, 2),
@@ -82,7 +82,7 @@ LIMITS = {
     "numeric constants": (242, 250),
     "files on the way of a first send": (23, 14),
     "functions that are too complex": (1, 0),
-    "lines of core": (14668, 13444),
+    "lines of core": (14664, 13444),
     "include cycles": (0, 0),
 }
 

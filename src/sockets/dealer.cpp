@@ -37,7 +37,6 @@ public:
     {
         return id == ZMQ_PROBE_ROUTER ? probe_.set(value, bytes) : EINVAL;
     }
-    bool connects_once() const noexcept override { return true; }
 
 private:
     router_probe probe_;

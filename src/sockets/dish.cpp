@@ -13,7 +13,7 @@ namespace {
 
 /// Receives the messages of the groups it has joined. In a pipe such a message has two parts: the
 /// group and the body.
-class dish final : public core::pattern {
+class dish final : public core::pattern, core::group_rules {
 public:
     explicit dish(core::pattern_host& host) : groups_(std::make_shared<group_set>()), in_(host) {}
 
@@ -32,6 +32,7 @@ public:
         in_.remove(pipe);
     }
 
+    core::group_rules* groups() noexcept override { return this; }
     int join(std::string_view group) override { return groups_->join(group) ? 0 : EINVAL; }
     int leave(std::string_view group) override { return groups_->leave(group) ? 0 : EINVAL; }
 
@@ -55,7 +56,6 @@ public:
     }
 
     std::shared_ptr<core::subscription_source> subscriptions() override { return groups_; }
-    int default_linger_ms() const noexcept override { return 0; }
 
 private:
     // The body of the next message for this socket; its group is kept.

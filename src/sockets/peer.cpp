@@ -9,9 +9,6 @@ namespace {
 class peer final : public server {
 public:
     using server::server;
-
-    bool names_peers() const noexcept override { return true; }
-    std::uint32_t newest_peer() const noexcept override { return newest_id(); }
 };
 
 } // namespace

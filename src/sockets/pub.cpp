@@ -15,7 +15,6 @@ public:
     int receive(core::frame&) override { return ENOTSUP; }
     void received() override {}
     bool can_receive() override { return false; }
-    bool connects_once() const noexcept override { return true; }
 
 protected:
     bool passes_upstream() const noexcept override { return false; }

@@ -20,10 +20,11 @@ namespace {
 
 /// Sends each message to the peers that have joined its group. In a pipe such a message has two
 /// parts: the group and the body.
-class radio final : public core::pattern {
+class radio final : public core::pattern, core::group_rules {
 public:
     explicit radio(core::pattern_host& host) : host_(host) {}
 
+    core::group_rules* groups() noexcept override { return this; }
     void begin_mail() noexcept override { share_.begin_mail(); }
     void attach(core::pipe_end& pipe) override
     {
@@ -80,7 +81,6 @@ public:
     int receive(core::frame&) override { return ENOTSUP; }
     void received() override {}
     bool can_send() override { return true; }
-    bool fans_out() const noexcept override { return true; }
     bool can_receive() override { return false; }
 
     int set_option(int id, const void* value, std::size_t bytes) override

@@ -113,7 +113,6 @@ public:
             return EINVAL;
         }
     }
-    bool connects_once() const noexcept override { return true; }
     bool passes_bodies_on() const noexcept override { return true; }
 
 private:

@@ -16,7 +16,7 @@ namespace zlink::sockets {
 namespace {
 
 /// Addresses its peers by routing id: the first part of every message.
-class router final : public core::pattern {
+class router final : public core::pattern, core::name_rules {
 public:
     explicit router(core::pattern_host& host) : host_(host), in_(host, progress_) {}
 
@@ -111,6 +111,7 @@ public:
     }
     bool can_receive() override { return in_.can_receive(); }
 
+    core::name_rules* names() noexcept override { return this; }
     int peer_events(std::string_view routing_id, int& events) override
     {
         core::pipe_end* const peer = peers_.find(routing_id);

@@ -11,7 +11,7 @@ namespace zlink::sockets {
 
 /// Gives each peer a number, by which it is sent to, and receives from all; messages have one part.
 /// PEER is made of it.
-class server : public core::pattern {
+class server : public core::pattern, core::number_rules {
 public:
     explicit server(core::pattern_host& host);
 
@@ -28,10 +28,9 @@ public:
     bool can_send() override { return true; }
     bool can_receive() override;
 
+    core::number_rules* numbers() noexcept override { return this; }
+    std::uint32_t newest_peer() const noexcept override { return newest_id_; }
     int drop_peer(std::uint32_t routing_id) override;
-
-protected:
-    std::uint32_t newest_id() const noexcept { return newest_id_; }
 
 private:
     core::pipe_end* find(std::uint32_t routing_id) noexcept

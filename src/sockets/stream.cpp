@@ -14,7 +14,7 @@ namespace {
 
 /// Exchanges plain bytes with peers that know nothing of ZMTP. A message is a routing id and a
 /// chunk of bytes; an empty chunk says that the peer has come or gone, or is to go.
-class stream final : public core::pattern {
+class stream final : public core::pattern, core::name_rules {
 public:
     explicit stream(core::pattern_host& host) : in_(host, progress_) {}
 
@@ -100,6 +100,7 @@ public:
         return 0;
     }
 
+    core::name_rules* names() noexcept override { return this; }
     int check_connect() override
     {
         return !connect_id_.empty() && peers_.contains(connect_id_) ? EINVAL : 0;

@@ -29,7 +29,6 @@ public:
             unsubscribe(topic);
         return 0;
     }
-    bool connects_once() const noexcept override { return true; }
 };
 
 } // namespace

@@ -33,7 +33,6 @@ public:
     const core::metadata* share_source_metadata() const noexcept override;
     bool reads_from(const core::pipe_end& pipe) const noexcept override { return knows(pipe); }
     bool can_send() override { return true; }
-    bool fans_out() const noexcept override { return true; }
     bool can_receive() override { return !upstream_.empty(); }
 
     int set_option(int id, const void* value, std::size_t bytes) override;

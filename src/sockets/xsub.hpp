@@ -35,7 +35,6 @@ public:
     int set_option(int id, const void* value, std::size_t bytes) override;
     int get_option(int id, void* value, std::size_t* bytes) override;
     std::shared_ptr<core::subscription_source> subscriptions() override { return set_; }
-    int default_linger_ms() const noexcept override { return 0; }
 
 protected:
     void subscribe(std::span<const std::byte> topic);

@@ -43,7 +43,10 @@ struct socket_type_traits {
     message_form receives = message_form::any;
     bool conflates_sent = false; ///< ZMQ_CONFLATE counts for what is sent
     bool conflates_received = false;
-    bool lingers = true; ///< false: what is left at the end means nothing to anybody
+    bool lingers = true;            ///< false: what is left at the end means nothing to anybody
+    int default_linger_ms = -1;     ///< unless the context says otherwise
+    bool connects_once = false;     ///< a zmq_connect to where a connection goes already is ignored
+    bool connects_to_peers = false; ///< zmq_connect_peer
 
     // messages about connections, see core/pipe/notices.hpp
     bool says_hello = false;
@@ -57,6 +60,7 @@ struct socket_type_traits {
     datagram_head head = datagram_head::group;
     bool datagrams_only = false;
 
+    bool fans_out = false;         ///< it sends each message to many peers
     bool answers = false;          ///< it must reply to each message before it can receive the next
     bool may_authenticate = false; ///< it can be a handler of ZAP, see zap_conversation
 };

@@ -15,14 +15,14 @@ namespace zlink::core {
 /// Lifetime: mailbox and pattern are the socket's, and outlive the object.
 class fast_path {
 public:
-    fast_path(const base::mailbox& box, pattern& rules) noexcept : box_(box), rules_(rules) {}
+    fast_path(const base::mailbox& box, direct_rules& rules) noexcept : box_(box), rules_(rules) {}
 
     /// To be called by whatever may change how the pattern chooses.
     void forget() noexcept { only_ = {}; }
-    /// See pattern::only_source(); null if it is not known.
+    /// See direct_rules::only_source(); null if it is not known.
     const pipe_end* source() const noexcept { return only_.source; }
 
-    /// pattern::put(), or what does the same.
+    /// direct_rules::put(), or what does the same.
     bool put(const std::byte* data, std::size_t size, bool more) noexcept
     {
         if (only_.target) {
@@ -33,7 +33,7 @@ public:
         }
         return put_by_pattern(data, size, more);
     }
-    /// pattern::take(), or what does the same.
+    /// direct_rules::take(), or what does the same.
     taken_part take(std::size_t most) noexcept
     {
         if (only_.source) {
@@ -112,15 +112,15 @@ private:
     }
 
     struct known {
-        pipe_end* target = nullptr; ///< see pattern::only_target()
-        pipe_end* source = nullptr; ///< see pattern::only_source()
+        pipe_end* target = nullptr; ///< see direct_rules::only_target()
+        pipe_end* source = nullptr; ///< see direct_rules::only_source()
         bool addressed = false;     ///< both go on with the pattern's addressed_progress
         bool asked_for_target = false;
         bool asked_for_source = false;
     };
     known only_;
     const base::mailbox& box_;
-    pattern& rules_;
+    direct_rules& rules_;
 };
 
 } // namespace zlink::core

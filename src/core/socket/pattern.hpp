@@ -6,6 +6,7 @@
 #include "core/options/option_table.hpp"
 #include "core/pipe/pipe.hpp"
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,7 +34,7 @@ public:
 
 /// How far a pattern has got with a message that begins with a part that names its pipe: kept by
 /// pattern and socket together, as the socket may do such a part by itself, see
-/// pattern::only_target().
+/// direct_rules::only_target().
 struct addressed_progress {
     pipe_end* to = nullptr; ///< of the message being sent; null if it is dropped
     bool in_body = false;   ///< the part to be sent next is one of the message itself
@@ -41,13 +42,81 @@ struct addressed_progress {
     bool addressed = false; ///< there are such parts: never changes
 };
 
+/// What a pattern does for parts that have nothing in their way, see fast_path.
+class direct_rules {
+public:
+    /// pattern::send() of a part with `more` to follow or not. False if there may be something in
+    /// its way, and nothing has happened.
+    virtual bool put(const std::byte*, std::size_t, bool) noexcept { return false; }
+    /// pattern::receive() and received() in one, of a part of at most `max_bytes` bytes: it stays
+    /// valid until any other call. Nothing if receive() has to look.
+    virtual taken_part take(std::size_t) noexcept { return {}; }
+    /// The only pipe that put() would write a message of one part to now, and the only one that
+    /// take() would take the last part of a message from. The socket may bypass the pattern until
+    /// any other function is called. If the type is addressed (progress()), a part with the routing
+    /// id of the pipe comes before each message. Null if there is a choice. Asked right after such
+    /// a put() or take().
+    virtual pipe_end* only_target() noexcept { return nullptr; }
+    virtual pipe_end* only_source() noexcept { return nullptr; }
+    addressed_progress& progress() noexcept { return progress_; }
+
+protected:
+    ~direct_rules() = default;
+    addressed_progress progress_;
+};
+
+/// What a pattern does for groups, if its messages have them.
+class group_rules {
+public:
+    /// Sends one part to the members of a group.
+    virtual int send_to_group(std::string_view, const frame&) { return ENOTSUP; }
+    /// The group of the part given last.
+    virtual std::string_view source_group() const noexcept { return {}; }
+    /// The socket becomes a member of a group, or ends to be one.
+    virtual int join(std::string_view) { return ENOTSUP; }
+    virtual int leave(std::string_view) { return ENOTSUP; }
+
+protected:
+    ~group_rules() = default;
+};
+
+/// What a pattern does for its peers' names, if it knows them by routing id.
+class name_rules {
+public:
+    /// What could be done with this peer now (ZMQ_POLLOUT or 0). 0, EHOSTUNREACH if there is none
+    /// of that name, or ENOTSUP.
+    virtual int peer_events(std::string_view, int&) { return ENOTSUP; }
+    /// May a connection be made now? 0 or the errno for zmq_connect.
+    virtual int check_connect() = 0;
+
+protected:
+    ~name_rules() = default;
+};
+
+/// What a pattern does for its peers' numbers, if it gives them some.
+class number_rules {
+public:
+    /// The routing id of the peer attached last.
+    virtual std::uint32_t newest_peer() const noexcept = 0;
+    /// Lets go of the peer with this routing id.
+    virtual int drop_peer(std::uint32_t routing_id) = 0;
+
+protected:
+    ~number_rules() = default;
+};
+
 /// The routing rules of one socket type.
 /// Thread safety: all functions are called in the socket's thread, one at a time.
 /// Errors: functions that return int give 0 or an errno value, if not said otherwise; EAGAIN = try
 /// again after readable() or writable(). What is not noexcept may throw std::bad_alloc.
-class pattern {
+class pattern : public direct_rules {
 public:
     virtual ~pattern() = default;
+
+    /// Rules that only some types have; null without them.
+    virtual group_rules* groups() noexcept { return nullptr; }
+    virtual name_rules* names() noexcept { return nullptr; }
+    virtual number_rules* numbers() noexcept { return nullptr; }
 
     /// The socket is going to look at mail, perhaps of many pipes.
     virtual void begin_mail() noexcept {}
@@ -72,24 +141,8 @@ public:
     /// The caller was told EAGAIN of the last part of a message and will not be served later: what
     /// it sends next is another message.
     virtual void last_part_refused() noexcept {}
-    /// send() in short, of a part with `more` to follow or not. False if it takes more than a look,
-    /// and nothing has happened: send() does it.
-    virtual bool put(const std::byte* data, std::size_t size, bool more) noexcept;
-    /// Sends one part to the members of a group; types without groups ignore it.
-    virtual int send_to_group(std::string_view, const frame& part) { return send(part); }
     /// Gives the next part, valid until received() or any other call.
     virtual int receive(frame& part) = 0;
-    /// receive() and received() in short, of a part of `most` bytes at most: it stays valid until
-    /// any other call. Nothing if it takes more than a look: receive() tells.
-    virtual taken_part take(std::size_t most) noexcept;
-    /// Fast path: the only pipe that put() would write a message of one part to now, and the only
-    /// one that take() would take the last part of a message from. The socket may bypass the
-    /// pattern until any other function is called. If the type is addressed (progress()), a part
-    /// with the routing id of the pipe comes before each message. Null if there is a choice. Asked
-    /// right after such a put() or take().
-    virtual pipe_end* only_target() noexcept { return nullptr; }
-    virtual pipe_end* only_source() noexcept { return nullptr; }
-    addressed_progress& progress() noexcept { return progress_; }
     /// The part given last was used.
     virtual void received() = 0;
     /// Does receive() give parts as they come, without a look at more than their first
@@ -99,42 +152,21 @@ public:
     virtual const pipe_end* source() const noexcept { return nullptr; }
     /// Properties of the peer that sent the part given last, with a reference that the caller owns;
     /// null if there are none.
-    virtual const metadata* share_source_metadata() const noexcept;
-    /// The group of the part given last.
-    virtual std::string_view source_group() const noexcept { return {}; }
+    virtual const metadata* share_source_metadata() const noexcept
+    {
+        const pipe_end* const pipe = source();
+        return pipe ? pipe->slot.properties.share() : nullptr;
+    }
     virtual bool can_send() = 0;
     virtual bool can_receive() = 0;
 
     /// Options of the type. EINVAL = not an option of this type.
-    virtual int set_option(int id, const void* value, std::size_t bytes);
-    virtual int get_option(int id, void* value, std::size_t* bytes);
-    /// What could be done with one peer now (ZMQ_POLLOUT or 0). 0, EHOSTUNREACH if there is none of
-    /// that name, or ENOTSUP if peers have no names here.
-    virtual int peer_events(std::string_view routing_id, int& events);
-    /// May a connection be made now? 0 or the errno for zmq_connect.
-    virtual int check_connect() { return 0; }
-    /// Is a second zmq_connect to the same endpoint ignored while the first one is in force?
-    virtual bool connects_once() const noexcept { return false; }
+    virtual int set_option(int, const void*, std::size_t) { return EINVAL; }
+    virtual int get_option(int, void*, std::size_t*) { return EINVAL; }
     /// What connections made from now on carry.
     virtual wire_format wire() const noexcept { return wire_format::zmtp; }
-    /// Becomes or ends to be a member of a group.
-    virtual int join(std::string_view group);
-    virtual int leave(std::string_view group);
-    /// May a connection be made for the sake of its peer's routing id?
-    virtual bool names_peers() const noexcept { return false; }
-    /// The routing id of the peer attached last; 0 if there is none.
-    virtual std::uint32_t newest_peer() const noexcept { return 0; }
-    /// Lets go of the peer with this routing id.
-    virtual int drop_peer(std::uint32_t routing_id);
-    /// Does it send each message to many peers?
-    virtual bool fans_out() const noexcept { return false; }
     /// What I/O threads may use; null if the type does not subscribe.
     virtual std::shared_ptr<subscription_source> subscriptions() { return nullptr; }
-    /// ZMQ_LINGER of a new socket, unless the context says otherwise.
-    virtual int default_linger_ms() const noexcept { return -1; }
-
-protected:
-    addressed_progress progress_;
 };
 
 /// A socket type as the composition root lists it.

@@ -25,7 +25,7 @@ socket::socket(socket_services& owner, const pattern_row& row,
         own.type = row.traits.number;
         own.traits = &row.traits;
         if (own.linger_ms == -1)
-            own.linger_ms = pattern_->default_linger_ms();
+            own.linger_ms = row.traits.default_linger_ms;
         own.wire = pattern_->wire();
     }
     link_->box = box_;
@@ -33,7 +33,7 @@ socket::socket(socket_services& owner, const pattern_row& row,
     link_->inproc = &context_.inproc();
     link_->subscriptions = pattern_->subscriptions();
     link_->fan_out = std::make_shared<fan_out_writes>();
-    link_->fan_out->sends_to_many = pattern_->fans_out();
+    link_->fan_out->sends_to_many = row.traits.fans_out;
     link_->context_hold = std::move(context_hold);
 }
 
@@ -128,21 +128,24 @@ int socket::disconnect_peer(std::uint32_t routing_id)
 {
     if (const int error = begin_call())
         return error;
-    return after_operation(pattern_->drop_peer(routing_id));
+    number_rules* const numbers = pattern_->numbers();
+    return after_operation(numbers ? numbers->drop_peer(routing_id) : ENOTSUP);
 }
 
 int socket::join(std::string_view group)
 {
     if (const int error = begin_call())
         return error;
-    return after_operation(pattern_->join(group));
+    group_rules* const groups = pattern_->groups();
+    return after_operation(groups ? groups->join(group) : ENOTSUP);
 }
 
 int socket::leave(std::string_view group)
 {
     if (const int error = begin_call())
         return error;
-    return after_operation(pattern_->leave(group));
+    group_rules* const groups = pattern_->groups();
+    return after_operation(groups ? groups->leave(group) : ENOTSUP);
 }
 
 int socket::report_pipes()
@@ -154,17 +157,18 @@ int socket::report_pipes()
     bool any = false;
     pipes_.for_each([&](pipe_end& pipe) {
         any = true;
-        const monitor_event::values lengths{{pipe.out.unread_messages(), pipe.in.unread_messages()},
-                                            2};
-        if (pipe.origin.connected_side)
-            link_->events.emit({ZMQ_EVENT_PIPES_STATS,
-                                lengths,
-                                monitor_event::side::connected,
-                                {},
-                                pipe.origin.endpoint});
-        else
-            link_->events.emit({ZMQ_EVENT_PIPES_STATS, lengths, monitor_event::side::bound,
-                                pipe.origin.endpoint, pipe.origin.far_end});
+        const pipe_origin& from = pipe.origin;
+        monitor_event lengths{ZMQ_EVENT_PIPES_STATS,
+                              {{pipe.out.unread_messages(), pipe.in.unread_messages()}, 2},
+                              monitor_event::side::bound,
+                              from.endpoint,
+                              from.far_end};
+        if (from.connected_side) {
+            lengths.own = monitor_event::side::connected;
+            lengths.local = {};
+            lengths.remote = from.endpoint;
+        }
+        link_->events.emit(lengths);
     });
     return any ? 0 : EAGAIN;
 }

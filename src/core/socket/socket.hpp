@@ -74,7 +74,8 @@ public:
             return after_operation(result);
         return wait_to_send(part, dont_wait);
     }
-    /// send() in short, see pattern::put(). One copy of it for all who send stays in the caches.
+    /// send() in short, see direct_rules::put(). One copy of it for all who send stays in the
+    /// caches.
     [[gnu::noinline]] bool put(const std::byte* data, std::size_t size, bool more) noexcept
     {
         if (box_->has_mail()) [[unlikely]]
@@ -143,7 +144,11 @@ public:
         return pipe ? pipe->slot.peer_id : 0;
     }
     /// The group of the part given last; empty if it has none.
-    std::string_view source_group() const noexcept { return pattern_->source_group(); }
+    std::string_view source_group() const noexcept
+    {
+        const group_rules* const groups = pattern_->groups();
+        return groups ? groups->source_group() : std::string_view();
+    }
 
     int bind(std::string_view endpoint);
     int connect(std::string_view endpoint);
@@ -192,7 +197,7 @@ public:
     /// Calls that do not wait write no batches from now on: the caller sees to them, with flush()
     /// and flush_list::flush_this_thread().
     void leave_batches_to_caller(bool leave) noexcept { leaves_batches_ = leave; }
-    /// See pattern::peer_events. 0 or errno.
+    /// See name_rules::peer_events(). 0 or errno.
     int peer_events(std::string_view routing_id, int& out);
     base::mailbox& box() noexcept { return *box_; }
     /// What who waits for this and other sockets can borrow from, while the context lives.

@@ -129,7 +129,8 @@ int socket::connect(std::string_view text)
     if (const auto* const datagrams = context_.find_datagram_scheme(endpoint.scheme))
         return open_datagrams(*datagrams, endpoint_role::connected, text, endpoint.address);
     const shared_text given{std::string(text)};
-    if (const int error = pattern_->check_connect())
+    name_rules* const names = pattern_->names();
+    if (const int error = names ? names->check_connect() : 0)
         return error;
     if (endpoint.scheme == "inproc")
         return connect_inproc(endpoint.address, given);
@@ -142,7 +143,7 @@ int socket::connect(std::string_view text)
     auto address = row->scheme->parse_connect(endpoint.address, transport_options(), error);
     if (error)
         return error.value();
-    if (pattern_->connects_once() && endpoints_.has_connection_to(given))
+    if (options_->traits->connects_once && endpoints_.has_connection_to(given))
         return 0;
     runtime::io_thread* thread = context_.choose_thread(options_->affinity);
     if (!thread)
@@ -168,13 +169,13 @@ int socket::connect_peer(std::string_view text, std::uint32_t& routing_id)
 {
     if (box_->is_shut_down())
         return ETERM;
-    if (!pattern_->names_peers())
+    if (!options_->traits->connects_to_peers)
         return ENOTSUP;
     if (options_->immediate)
         return EFAULT; // there is no peer before the connection
     if (const int error = connect(text))
         return error;
-    routing_id = pattern_->newest_peer();
+    routing_id = pattern_->numbers()->newest_peer();
     return 0;
 }
 

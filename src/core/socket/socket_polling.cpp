@@ -52,7 +52,8 @@ int socket::peer_events(std::string_view routing_id, int& out)
 {
     if (const int error = begin_call())
         return error;
-    return pattern_->peer_events(routing_id, out);
+    name_rules* const names = pattern_->names();
+    return names ? names->peer_events(routing_id, out) : ENOTSUP;
 }
 
 int socket::poll_events(int wanted, int& out, std::uint32_t& mail)

@@ -206,7 +206,10 @@ int socket::send_to_group(std::string_view group, const frame& part, bool dont_w
         return ETERM;
     if (box_->has_mail())
         process_mail();
-    const auto send = [&] { return pattern_->send_to_group(group, part); };
+    group_rules* const groups = pattern_->groups();
+    const auto send = [&] {
+        return groups ? groups->send_to_group(group, part) : pattern_->send(part);
+    };
     const int result = after_operation(send());
     if (result != EAGAIN)
         return result;
