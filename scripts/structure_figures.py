@@ -81,8 +81,8 @@ LIMITS = {
     "fields of who writes that are to go": (0, 0),
     "numeric constants": (242, 250),
     "files on the way of a first send": (23, 14),
-    "functions that are too complex": (1, 0),
-    "lines of core": (14664, 13444),
+    "functions that are too complex": (0, 0),
+    "lines of core": (14663, 13444),
     "include cycles": (0, 0),
 }
 

@@ -65,9 +65,8 @@ void opening::lift_time_limit() noexcept
 
 bool opening::is_reaching() const noexcept
 {
-    return std::any_of(upgrades_.begin() +
-                           static_cast<std::ptrdiff_t>(std::min(stage_, upgrades_.size())),
-                       upgrades_.end(), [](const auto& each) { return each->reaches_peer(); });
+    const auto left = std::span(upgrades_).subspan(std::min(stage_, upgrades_.size()));
+    return std::ranges::any_of(left, [](const auto& each) { return each->reaches_peer(); });
 }
 
 transport::upgrade* opening::current_upgrade() const noexcept
@@ -81,8 +80,6 @@ transport::exchange& opening::current() const noexcept
         return *upgrade;
     return *handshake_;
 }
-
-// --- stages
 
 // The one that was agreed on last.
 std::string_view opening::protocol() const noexcept
@@ -140,41 +137,51 @@ void opening::limit(std::chrono::milliseconds time)
     });
 }
 
-// --- bytes
-
-// The answer to what was written takes its time: it is waited for, rather than looked for. What a
-// finished handshake has left to write is not written here: it goes along with the first messages.
+// The answer to what was written takes its time: it is waited for, rather than looked for.
 void opening::pump()
 {
     while (!is_over()) {
         const state before = current().current_state();
-        if (before == state::failed)
-            return end_failed();
-        if (before == state::done && current_upgrade() && current_upgrade()->is_for_another())
-            return end({.kind = end_kind::passed_on});
-        if (before == state::done && is_last() && handshake_)
-            return end_succeeded();
-        if (!write())
+        if (ends_unwritten(before) || !write() || !advance(before))
             return;
-        if (before == state::waiting) {
-            if (!current_upgrade() && pending_.size() < most_pending_bytes)
-                wait(transport::direction::read);
-            return;
-        }
-        if (before == state::running && current().output().size() > most_unsent_bytes)
-            return; // there will be room to write
-        if (before == state::done) {
-            if (!current().output().empty())
-                return; // the next stage has to wait for room
-            next_stage();
-            if (!is_over() && stage_ == stages())
-                return end_succeeded();
-            continue;
-        }
-        if (pending_.empty())
-            return wait(transport::direction::read);
-        take(std::exchange(pending_, {}));
     }
+}
+
+// Is this the end, whatever is left to write? What a finished handshake has left goes along with
+// the first messages.
+bool opening::ends_unwritten(state at)
+{
+    if (at == state::failed)
+        end_failed();
+    else if (at == state::done && current_upgrade() && current_upgrade()->is_for_another())
+        end({.kind = end_kind::passed_on});
+    else if (at == state::done && is_last() && handshake_)
+        end_succeeded();
+    return is_over();
+}
+
+// The output was written as far as there was room. False if the stage has to wait.
+bool opening::advance(state from)
+{
+    const std::size_t unsent_bytes = current().output().size();
+    if (from == state::done) {
+        if (unsent_bytes != 0)
+            return false;
+        next_stage();
+        if (!is_over() && stage_ == stages())
+            end_succeeded();
+        return true;
+    }
+    const bool waits = from == state::waiting;
+    if (!waits && unsent_bytes > most_unsent_bytes)
+        return false; // the stage goes on once there is room
+    if (!waits && !pending_.empty()) {
+        take(std::exchange(pending_, {}));
+        return true;
+    }
+    if (!waits || (!current_upgrade() && pending_.size() < most_pending_bytes))
+        wait(transport::direction::read);
+    return false;
 }
 
 // What is left over is for the next stage, or waits with this one.
@@ -231,16 +238,18 @@ bool opening::write()
             return true;
         }
     }
-    if (held) {
-        const auto result = stream_->flush();
-        if (result.failed()) {
-            end_broken(result.error);
-            return false;
-        }
-        if (result.would_block())
-            wait(transport::direction::write);
-    }
-    return true;
+    return !held || flush();
+}
+
+// Writes what the stream holds back. False if the connection is broken.
+bool opening::flush()
+{
+    const auto result = stream_->flush();
+    if (result.failed())
+        end_broken(result.error);
+    else if (result.would_block())
+        wait(transport::direction::write);
+    return !result.failed();
 }
 
 // Who refuses the other side closes the connection, but may have said why before.
@@ -268,16 +277,8 @@ void opening::wait(transport::direction which)
         if (error)
             return self->end_broken(error.value());
         self->attempt([&] {
-            if (to_read) {
-                if (self->read())
-                    self->pump();
-                return;
-            }
-            if (const auto flushed = self->stream_->flush(); flushed.failed())
-                return self->end_broken(flushed.error);
-            else if (flushed.would_block())
-                return self->wait(transport::direction::write);
-            self->pump();
+            if (to_read ? self->read() : self->flush())
+                self->pump();
         });
     });
 }
@@ -292,8 +293,6 @@ void opening::attempt(Body body) noexcept
             end_broken(ENOMEM);
     }
 }
-
-// --- ends
 
 void opening::end_failed()
 {

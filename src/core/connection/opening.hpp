@@ -96,9 +96,12 @@ private:
     void next_stage();
     void limit(std::chrono::milliseconds time);
     void pump();
+    bool ends_unwritten(transport::exchange::state at);
+    bool advance(transport::exchange::state from);
     void take(std::span<const std::byte> bytes);
     bool read();
     bool write();
+    bool flush();
     void output_failed(int error);
     void wait(transport::direction which);
     void end(const ending& how);

@@ -108,12 +108,9 @@ void pipe_end::hang_up(int linger_ms) noexcept
 {
     out.give_up_message();
     if (other_ && !other_gone_) {
-        if (is_refused()) {
-            other_->on_ended(pipe_ending::refused, 0);
-        } else {
+        if (!is_refused())
             write_disconnect_message();
-            other_->on_ended(pipe_ending::closed, linger_ms);
-        }
+        other_->on_ended(is_refused() ? pipe_ending::refused : pipe_ending::closed, linger_ms);
     }
     set_other_end(nullptr);
     out.set_outlet(nullptr);
