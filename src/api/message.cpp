@@ -26,15 +26,6 @@ bool message::init_size(std::size_t bytes) noexcept
     return true;
 }
 
-bool message::init_copy(const void* data, std::size_t bytes) noexcept
-{
-    if (!init_size(bytes))
-        return false;
-    if (bytes)
-        std::memcpy(this->data(), data, bytes);
-    return true;
-}
-
 bool message::init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* hint) noexcept
 {
     const bool needs_owner = free || bytes >= tuning::body::min_shared_user_bytes;
@@ -166,7 +157,12 @@ int zmq_msg_init_size(zmq_msg_t* msg, size_t size)
 
 int zmq_msg_init_buffer(zmq_msg_t* msg, const void* buf, size_t size)
 {
-    return message::of(msg).init_copy(buf, size) ? 0 : fail(ENOMEM);
+    message& content = message::of(msg);
+    if (!content.init_size(size))
+        return fail(ENOMEM);
+    if (size) // memcpy must not see null
+        std::memcpy(content.data(), buf, size);
+    return 0;
 }
 
 int zmq_msg_init_data(zmq_msg_t* msg, void* data, size_t size, zmq_free_fn* ffn, void* hint)

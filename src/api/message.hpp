@@ -43,7 +43,6 @@ public:
         group_[0] = '\0';
     }
     bool init_size(std::size_t bytes) noexcept;
-    bool init_copy(const void* data, std::size_t bytes) noexcept;
     bool init_user(void* data, std::size_t bytes, zmq_free_fn* free, void* hint) noexcept;
     void init_constant(const void* data, std::size_t bytes) noexcept;
 
