@@ -43,8 +43,8 @@ protected:
     virtual bool passes_upstream() const noexcept { return true; }
 
 private:
-    /// A subscriber as it can be remembered beyond its end: numbers are given again, `visit` is
-    /// not.
+    /// A subscriber that can be remembered after it has gone: pipe numbers are used again, `visit`
+    /// is not.
     struct visitor {
         std::uint32_t number = 0;
         std::uint64_t visit = 0; ///< 0 = nobody

@@ -34,8 +34,8 @@ struct frame {
     bool command() const noexcept { return (flags & engine::zmtp3::flag_command) != 0; }
     /// Received: may the body still be at its sender's only, but for its beginning?
     bool lent() const noexcept { return owner && owner->lending.lent(); }
-    /// Received: waits until all of the body is here; before `data` is read otherwise than by
-    /// copy_out(). Who reads bytes() or text() need not call it.
+    /// Received: waits until all of the body is here. Call it before `data` is read, except by
+    /// copy_out(), bytes() and text(), which see to that themselves.
     void await_body() const noexcept
     {
         if (lent()) [[unlikely]]
@@ -54,8 +54,8 @@ struct frame {
     }
 };
 
-/// Copies the first `bytes` bytes of a received body, which are needed no more then: if it is lent,
-/// nobody can read it afterwards.
+/// Copies the first `bytes` bytes of a received body, which is not needed afterwards: if it is
+/// lent, it can be read only once.
 inline void copy_out(const frame& part, void* to, std::size_t bytes) noexcept
 {
     if (part.lent()) {

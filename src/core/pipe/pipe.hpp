@@ -21,7 +21,7 @@ namespace zlink::core {
 /// end, as mail to its socket, what happens there.
 /// Thread safety: the thread of the socket that has it. Any thread: notify(), set_peer() and
 /// is_refused(); the other end calls the pipe_peer functions, in its thread. Until a socket has it,
-/// whoever makes it uses it (inproc: under the lock of the registry).
+/// its maker uses it (inproc: under the lock of the registry).
 class pipe_end final : public base::mail,
                        public pipe_peer,
                        public std::enable_shared_from_this<pipe_end> {
@@ -51,7 +51,7 @@ public:
 
     void set_mailbox(std::shared_ptr<base::mailbox> box) { box_ = std::move(box); }
     void set_other_end(std::shared_ptr<pipe_peer> other) noexcept;
-    /// A connection carries the messages; the owner of the channels owns both, or outlives this.
+    /// A connection carries the messages. The owner of the channels owns both, or outlives this.
     void set_connection(outlet& to, inlet& from) noexcept
     {
         out.set_outlet(&to);
@@ -86,8 +86,8 @@ public:
     /// The other end is gone, or is to go once all is read: nothing more is written.
     bool other_closed() const noexcept { return out.is_closed(); }
     bool belongs_to(const pipe_peer& other) const noexcept { return other_.get() == &other; }
-    /// Has the other end taken back what it has written, of which nothing was looked at here? See
-    /// pipe_ending::refused. Any other end that is gone leaves what can still be read.
+    /// Has the other end taken back what it has written before anything of it was read? See
+    /// pipe_ending::refused. What any other end has left can still be read.
     bool is_taken_back() const noexcept
     {
         return taken_back_.load(std::memory_order_acquire) && in.is_untouched();
@@ -128,8 +128,8 @@ private:
     std::atomic<bool> taken_back_{false}; ///< by the other end
 };
 
-/// A pipe end as pipe_end() makes it, with its reference count at a fixed place relative to the
-/// cache lines: the other end changes that with each post to the mailbox.
+/// Makes a pipe end whose reference count has a fixed place relative to the cache lines: the other
+/// end changes the count with each post to the mailbox.
 inline std::shared_ptr<pipe_end> make_pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
                                                std::shared_ptr<base::mailbox> box)
 {

@@ -5,12 +5,12 @@
 
 namespace zlink::core {
 
-/// How an end of a pipe ends, for the other one.
+/// How one end of a pipe ends, as the other one is told.
 enum class pipe_ending : std::uint8_t {
     /// The end is gone. What it committed may still be sent for the linger time.
     closed,
-    /// The same, as the peer is not wanted now: nothing is sent any more, and it may be tried
-    /// again.
+    /// The end is gone, because the peer is not wanted now: nothing is sent any more, and the
+    /// connection may be made again.
     refused,
     /// Nothing more is written, as the connection is no longer wanted. What has come by now is
     /// still read; pipe_end::closed follows.
@@ -20,8 +20,8 @@ enum class pipe_ending : std::uint8_t {
     output_ended,
 };
 
-/// What one end of a pipe has to tell the other. Called in the thread of the caller's end. Where a
-/// connection carries the messages, those are told to its outlet and its inlet instead.
+/// What one end of a pipe tells the other, in the thread of the end that tells. Where a connection
+/// carries the messages, its outlet and its inlet are told of those instead.
 class pipe_peer {
 public:
     virtual ~pipe_peer() = default;

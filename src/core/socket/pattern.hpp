@@ -26,7 +26,7 @@ public:
     virtual void refuse(pipe_end& pipe) = 0;
     /// This pipe is not read any more: gives the reading of its connection back to the I/O thread.
     virtual void ignore_arrivals(pipe_end& pipe) = 0;
-    /// A message is going to be written to so many pipes, one after the other, until it has been.
+    /// A message is going to be written to this many pipes, one after the other.
     virtual void begin_message_to_many(std::size_t pipes) = 0;
     virtual void end_message_to_many() = 0;
     virtual const socket_options& options() const noexcept = 0;
@@ -49,7 +49,7 @@ public:
     /// its way, and nothing has happened.
     virtual bool put(const std::byte*, std::size_t, bool) noexcept { return false; }
     /// pattern::receive() and received() in one, of a part of at most `max_bytes` bytes: it stays
-    /// valid until any other call. Nothing if receive() has to look.
+    /// valid until any other call. Nothing if only receive() can tell.
     virtual taken_part take(std::size_t) noexcept { return {}; }
     /// The only pipe that put() would write a message of one part to now, and the only one that
     /// take() would take the last part of a message from. The socket may bypass the pattern until
@@ -118,14 +118,14 @@ public:
     virtual name_rules* names() noexcept { return nullptr; }
     virtual number_rules* numbers() noexcept { return nullptr; }
 
-    /// The socket is going to look at mail, perhaps of many pipes.
+    /// The socket is going to handle mail, perhaps of many pipes.
     virtual void begin_mail() noexcept {}
     /// A new pipe. It counts as readable and writable until it says otherwise.
     virtual void attach(pipe_end& pipe) = 0;
     /// The handshake has told who the peer is; repeated after each reconnection.
     virtual void identified(pipe_end&, const peer_info&) {}
     /// An override may stop early, so that no peer can keep a call from returning. It then posts
-    /// `readable` for this pipe again, so that a later look at the mail reads the rest.
+    /// `readable` for this pipe again, so that the rest is read when mail is handled next.
     virtual void readable(pipe_end&) {}
     virtual void writable(pipe_end&) {}
     /// The peer is gone: nothing more is to be written. What it sent may still be read.
@@ -145,7 +145,7 @@ public:
     virtual int receive(frame& part) = 0;
     /// The part given last was used.
     virtual void received() = 0;
-    /// Does receive() give parts as they come, without a look at more than their first
+    /// Does receive() give parts as they come, having read no more of them than their first
     /// tuning::inproc::copied_at_once_bytes bytes?
     virtual bool passes_bodies_on() const noexcept { return false; }
     /// The pipe the part given last came from; null if from none.
