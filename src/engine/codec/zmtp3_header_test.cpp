@@ -65,5 +65,29 @@ TEST(zmtp3_header, decodes_every_form_once_complete)
     }
 }
 
+TEST(zmtp3_header, sees_what_lies_behind_a_message_within_few_frames)
+{
+    struct row {
+        std::string_view behind; ///< a frame that was found
+        bool more;               ///< another one belongs to its message
+        bool continues;
+    };
+    for (const auto& [behind, more, continues] : {
+             row{"", false, false}, row{"00", false, true}, // the beginning of a frame
+             row{"", true, false},                          // the message is not whole
+             row{"000161", true, false},                    // it is, and nothing is behind
+             row{"00016100", true, true},                   //
+             row{"000261", true, false},                    // not whole
+             row{"010161000162", true, false},              // two frames more
+             row{"01016100016200", true, true},
+             row{"01016101016200016300", true, false}, // three are too many
+         }) {
+        const auto bytes = hex(behind);
+        EXPECT_EQ(continues,
+                  continues_behind_message(bytes.data(), bytes.data() + bytes.size(), more, 2))
+            << behind;
+    }
+}
+
 } // namespace
 } // namespace zlink::test
