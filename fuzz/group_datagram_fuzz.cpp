@@ -243,10 +243,10 @@ private:
         message.group = std::string(data.byte() + (data.byte() & 1), 'g');
         message.body = std::string(data.number(2) % (largest_sent_bytes + 300), 'b');
         message.body += engine::as_text(data.rest());
-        if (!sender_.pipe->can_write())
+        if (!sender_.pipe->out.can_write())
             return;
-        fuzz_check(sender_.pipe->write(core::frame_of(message.group, true)));
-        fuzz_check(sender_.pipe->write(core::frame_of(message.body, false)));
+        fuzz_check(sender_.pipe->out.write(core::frame_of(message.group, true)));
+        fuzz_check(sender_.pipe->out.write(core::frame_of(message.body, false)));
         const bool fits = message.group.size() <= 255 &&
                           1 + message.group.size() + message.body.size() <= largest_sent_bytes;
         if (fits)

@@ -244,7 +244,7 @@ private:
         connection& made = connections_[who];
         made.own = core::make_pipe_end(channels, true, box_);
         made.peer = core::make_pipe_end(channels, false, box_);
-        made.own->number = static_cast<std::uint32_t>(who);
+        made.own->slot.number = static_cast<std::uint32_t>(who);
         pattern_.attach(*made.own);
     }
     void leave(std::size_t who)

@@ -87,7 +87,7 @@ public:
     void clear_descriptor() noexcept;
 
     /// Arms a call that the next post makes, or shut_down(), once. False, and nothing is armed, if
-    /// there is mail or the box is shut down. Only after disarm().
+    /// there is mail or the box is shut down. Takes the place of what was armed before.
     bool arm(one_shot_call::function& called, void* argument) noexcept;
     /// When this returns the call is not under way, and does not follow.
     void disarm() noexcept { call_.disarm(); }

@@ -6,6 +6,7 @@ namespace zlink::base {
 
 void one_shot_call::arm(function& called, void* argument) noexcept
 {
+    disarm(); // a call that is just ending would take this for armed by itself, and end that
     called_ = &called;
     argument_ = argument;
     state_.store(state::armed, std::memory_order_release);

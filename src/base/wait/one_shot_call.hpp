@@ -18,7 +18,8 @@ public:
     one_shot_call(const one_shot_call&) = delete;
     one_shot_call& operator=(const one_shot_call&) = delete;
 
-    /// The next fire() calls it, if that sees what this thread has done last. Only after disarm().
+    /// The next fire() calls it, if that sees what this thread has done last. Takes the place of
+    /// what was armed before, and waits for a call that is under way.
     void arm(function& called, void* argument) noexcept;
     bool armed() const noexcept { return state_.load(std::memory_order_relaxed) == state::armed; }
     /// Waits for a call that is under way; none follows. True if it was armed and not called.
