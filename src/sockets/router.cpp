@@ -86,8 +86,7 @@ public:
             if (raw_ || !progress_.to || !progress_.to->out.put_part(data, size, more))
                 return false;
         } else {
-            core::pipe_end* const peer =
-                more ? peers_.last_found(core::text_of(data, size)) : nullptr;
+            core::pipe_end* const peer = more ? peers_.find(core::text_of(data, size)) : nullptr;
             if (!peer || !peer->out.has_room_at_hand())
                 return false;
             progress_.to = peer;
