@@ -221,6 +221,10 @@ inline constexpr std::size_t max_connections = 8;
 inline constexpr milliseconds watch_interval{10};
 /// What the thread reads in one go leaves its cache again if it is much more. 0007
 inline constexpr std::size_t read_ahead_bytes = 256 * 1024;
+/// With several connections, a body that was read to the receiver's memory may have to make way for
+/// the message of another one. After such bodies so many offers at most are not made. More = less
+/// is copied twice, but it is noticed later that the connections take turns again. 0016
+inline constexpr unsigned max_skipped_offers = 64;
 /// A poll that has no descriptor for its mailbox checks that in intervals that begin with 1 ms and
 /// double up to this. 0008
 inline constexpr milliseconds max_poll_slice{8};

@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <list>
 #include <memory>
 #include <optional>
 #include <random>
 #include <thread>
+#include <vector>
 
 namespace zlink::test {
 namespace {
@@ -126,7 +128,56 @@ TEST_F(ReadThrough, ends_with_the_context)
     playing.join();
 }
 
-/// Messages of one and of several parts, large and small, from one or two peers.
+TEST_F(ReadThrough, reads_bodies_of_each_of_two_connections_into_the_memory_given)
+{
+    constexpr std::size_t bytes = 100'000;
+    const raw_peer second(link_.socket.last_endpoint());
+    std::atomic<int> given_up{0};
+    const auto play = [&](const raw_peer& peer) {
+        zmtp::shake_hands(peer, "DEALER");
+        peer.send(zmtp::frame("!"));
+        for (;;) {
+            const std::string asked = zmtp::recv_frame(peer);
+            if (asked == zmtp::frame("end"))
+                return;
+            if (asked == zmtp::frame("?")) {
+                peer.send(zmtp::frame("!"));
+                continue;
+            }
+            const int round = given_up;
+            const std::string frame = zmtp::frame(body_of(1, bytes));
+            peer.send(frame.substr(0, 60'000));
+            wait_for(given_up, round + 1);
+            peer.send(frame.substr(60'000));
+        }
+    };
+    std::jthread playing_first([&] { play(link_.peer); });
+    std::jthread playing_second([&] { play(second); });
+    for (int peers = 0; peers < 2; ++peers)
+        ASSERT_EQ("!", link_.socket.recv());
+    // They are asked in turn, and an odd number of times in each round.
+    static_assert(rounds_to_settle % 2 == 0);
+    bool was_written[2] = {false, false};
+    const std::unique_ptr<char[]> memory(new char[bytes]);
+    for (int round = 0; round < 400 && !(was_written[0] && was_written[1]); ++round) {
+        settle_with_peer();
+        memory[100] = '#';
+        link_.socket.send("body");
+        link_.socket.set(ZMQ_RCVTIMEO, 4);
+        EXPECT_TRUE(fails_with(EAGAIN, zmq_recv(link_.socket, memory.get(), bytes, 0)));
+        was_written[round % 2] |= memory[100] != '#';
+        ++given_up;
+        link_.socket.set(ZMQ_RCVTIMEO, static_cast<int>(patience.count()));
+        EXPECT_TRUE(body_of(1, bytes) == recv_into_passing_memory(link_.socket, bytes));
+    }
+    EXPECT_TRUE(was_written[0]);
+    EXPECT_TRUE(was_written[1]);
+    stop_ = true;
+    link_.socket.send("end");
+    link_.socket.send("end");
+}
+
+/// Messages of one and of several parts, large and small, from one or several peers.
 class ReadThroughOver : public transport_test {
 protected:
     static parts message(unsigned number)
@@ -192,6 +243,20 @@ protected:
             ASSERT_TRUE(message(number) == receive(receiver, random, message(number))) << number;
     }
 
+    /// From so many peers that send_all().
+    static void receive_all_of(std::size_t peers, test_socket& receiver)
+    {
+        std::minstd_rand random(11);
+        std::vector<unsigned> next(peers, 0); // whose it is, the content tells
+        for (unsigned number = 0; number < peers * count; ++number) {
+            const parts got = receive(receiver, random, parts(9, std::string(140'000, ' ')));
+            const auto from = std::ranges::find_if(
+                next, [&](unsigned expected) { return message(expected) == got; });
+            ASSERT_TRUE(from != next.end()) << number;
+            ++*from;
+        }
+    }
+
     static constexpr unsigned count = 500;
 };
 
@@ -246,15 +311,23 @@ TEST_P(ReadThroughOver, a_pull_with_two_peers_loses_nothing)
     near.connect("inproc://near");
     const std::jthread sending_far([&] { send_all(far); });
     const std::jthread sending_near([&] { send_all(near); });
-    std::minstd_rand random(11);
-    unsigned next[2] = {0, 0}; // whose it is, the content tells
-    for (unsigned number = 0; number < 2 * count; ++number) {
-        const parts got = receive(receiver, random, parts(9, std::string(140'000, ' ')));
-        const auto from =
-            std::ranges::find_if(next, [&](unsigned expected) { return message(expected) == got; });
-        ASSERT_TRUE(from != std::end(next)) << number;
-        ++*from;
+    receive_all_of(2, receiver);
+}
+
+// Each of their bodies may come first, and any of them may be the one that is read to the memory.
+TEST_P(ReadThroughOver, a_pull_that_reads_three_connections_loses_nothing)
+{
+    test_context other;
+    test_socket receiver(context_, ZMQ_PULL);
+    receiver.bind(fresh_bind_address(GetParam()));
+    std::list<test_socket> senders;
+    std::list<std::jthread> sending;
+    for (int i = 0; i < 3; ++i) {
+        senders.emplace_back(other, ZMQ_PUSH);
+        senders.back().connect(receiver.last_endpoint());
+        sending.emplace_back([&sender = senders.back()] { send_all(sender); });
     }
+    receive_all_of(3, receiver);
 }
 
 ZLINK_WIRE_TRANSPORTS(ReadThroughOver);

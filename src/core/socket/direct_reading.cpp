@@ -39,16 +39,36 @@ bool direct_reading::remove(const pipe_end& pipe) noexcept
                          [&](const connection& each) { return each.pipe == &pipe; }) != 0;
 }
 
+void direct_reading::offer_memory(std::span<std::byte> memory) noexcept
+{
+    if (offers_to_skip_ == 0 || connections_.size() == 1)
+        memory_ = memory;
+    else
+        --offers_to_skip_;
+}
+
+// With one connection the next message is always the one that comes first.
+void direct_reading::note_use_of_memory(bool taken) noexcept
+{
+    if (taken || connections_.size() < 2)
+        skips_after_vain_offer_.reset();
+    else
+        offers_to_skip_ = skips_after_vain_offer_.lengthen();
+}
+
 bool direct_reading::take_body(const frame& part) noexcept
 {
     if (!body_here_.announced || part.owner != body_here_.announced)
         return false;
     std::exchange(body_here_, {}).announced->drop_reference(); // the part has another
+    note_use_of_memory(true);
     return true;
 }
 
 void direct_reading::reclaim_memory() noexcept
 {
+    if (coming_from_ || body_here_.announced)
+        note_use_of_memory(false);
     if (coming_from_ && coming_from_->in.connection())
         coming_from_->in.connection()->withdraw_memory();
     coming_from_ = nullptr;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/pace/adaptive_spin.hpp"
+#include "base/pace/trial_interval.hpp"
 #include "base/tuning.hpp"
 #include "base/wait/waiter.hpp"
 #include "core/pipe/pipe.hpp"
@@ -71,8 +72,9 @@ public:
     /// The pipe goes, or somebody else reads its connection: true if it was read here.
     bool remove(const pipe_end& pipe) noexcept;
 
-    /// Until reclaim_memory(), a large body that comes next may be read there.
-    void offer_memory(std::span<std::byte> memory) noexcept { memory_ = memory; }
+    /// Until reclaim_memory(), the large body that comes first may be read there. Nothing is if
+    /// bodies had to make way for messages of other connections lately.
+    void offer_memory(std::span<std::byte> memory) noexcept;
     /// Has the body of this part, which was received, come to the memory as a whole? If so, that is
     /// not said again.
     bool take_body(const frame& part) noexcept;
@@ -81,6 +83,7 @@ public:
 
 private:
     bool contains(const pipe_end& pipe) const noexcept;
+    void note_use_of_memory(bool taken) noexcept;
     inlet::leased_read read_one(pipe_end& pipe) noexcept;
 
     std::vector<connection> connections_;
@@ -88,6 +91,8 @@ private:
     std::span<std::byte> memory_;
     pipe_end* coming_from_ = nullptr;         ///< a body is on its way from there to the memory
     engine::decoder::outside_body body_here_; ///< has come there as a whole
+    unsigned offers_to_skip_ = 0;
+    base::trial_interval<1, tuning::direct_reading::max_skipped_offers> skips_after_vain_offer_;
 };
 
 } // namespace zlink::core

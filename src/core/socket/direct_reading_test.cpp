@@ -150,6 +150,20 @@ protected:
         std::memcpy(memory_.data(), "hello", 5);
         return {.leased = true, .got = true, .body = {body_.get(), 5}};
     }
+    /// One receive call, in which a body comes to the memory if that was offered: was it?
+    bool is_offered(bool taken)
+    {
+        reading_.offer_memory(std::as_writable_bytes(std::span(memory_)));
+        read();
+        const bool offered = a_.peer->memory_bytes != 0;
+        if (offered) {
+            a_.peer->steps = {has_come()};
+            read();
+            EXPECT_TRUE(!taken || reading_.take_body(part()));
+        }
+        reading_.reclaim_memory();
+        return offered;
+    }
     frame part() { return {.data = body_->data, .size = 5, .owner = body_.get()}; }
     std::string in_queue() const { return std::string(text_of(body_->data, 5)); }
 
@@ -184,6 +198,34 @@ TEST_F(DirectReadingToMemory, puts_a_body_that_was_not_taken_into_the_queue)
     EXPECT_TRUE(body_->unique());
     EXPECT_EQ(read(), glance::nothing);
     EXPECT_EQ(a_.peer->memory_bytes, 0u) << "the memory is its owner's again";
+}
+
+TEST_F(DirectReadingToMemory, is_offered_less_often_where_another_message_comes_first)
+{
+    reading_.reclaim_memory();
+    for (int calls = 0; calls < 100; ++calls)
+        EXPECT_TRUE(is_offered(true));
+    int offers = 0;
+    for (int calls = 0; calls < 1000; ++calls)
+        offers += is_offered(false);
+    // Before 2, 4, 8, 16, 32 and 64 skipped ones, and then before 64 each time.
+    EXPECT_LE(19, offers);
+    EXPECT_GE(21, offers);
+    while (!is_offered(true)) {
+    }
+    for (int calls = 0; calls < 100; ++calls)
+        EXPECT_TRUE(is_offered(true)) << "the connections take turns again";
+    EXPECT_TRUE(body_->unique());
+}
+
+TEST_F(DirectReadingToMemory, is_always_offered_to_one_connection)
+{
+    reading_.reclaim_memory();
+    EXPECT_TRUE(is_offered(false));
+    EXPECT_FALSE(is_offered(false));
+    EXPECT_TRUE(reading_.remove(*b_.pipe));
+    for (int calls = 0; calls < 100; ++calls)
+        EXPECT_TRUE(is_offered(false));
 }
 
 TEST_F(DirectReadingToMemory, withdraws_memory_that_a_body_is_on_its_way_to)

@@ -232,8 +232,7 @@ int socket::wait_to_receive(frame& part, bool dont_wait)
 
 int socket::receive_to(std::span<std::byte> memory, std::size_t& size, bool dont_wait)
 {
-    // With one peer only: otherwise it is likely that another one's message comes first.
-    if (!dont_wait && reading_.connections().size() == 1 && pattern_->passes_bodies_on())
+    if (!dont_wait && !reading_.empty() && pattern_->passes_bodies_on())
         reading_.offer_memory(memory);
     frame part;
     int result = 0;
