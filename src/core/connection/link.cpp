@@ -7,10 +7,13 @@ namespace zlink::core {
 
 // --- outlet: the sending thread ----------------------------------------------------------------
 
-// A thread that has no other connection waits a moment for one that takes no more.
+// A thread waits a moment for a connection that takes no more. One of many that get the same
+// messages must not slow down the others.
 writer::stalls link::stalls() const noexcept
 {
-    return shared_->connections < 2 ? writer::stalls::wait : writer::stalls::leave;
+    if (shared_->connections < 2)
+        return writer::stalls::wait;
+    return shared_->sends_to_many ? writer::stalls::leave : writer::stalls::share;
 }
 
 // Only commits that were announced are asked about: these found the connection idle.

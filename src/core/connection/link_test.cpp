@@ -92,7 +92,8 @@ TEST_F(Link, lets_the_sending_thread_write_to_an_idle_connection)
 TEST_F(Link, lets_the_io_thread_write_what_a_connection_does_not_take)
 {
     send_in(cadence::sparse);
-    shared_->connections = 2; // nobody waits for one of several
+    shared_->connections = 2; // nobody waits for one of many
+    shared_->sends_to_many = true;
     stream_.room = 5;
     send(10);
     EXPECT_EQ(5U, stream_.written.size());
@@ -103,6 +104,18 @@ TEST_F(Link, lets_the_io_thread_write_what_a_connection_does_not_take)
     EXPECT_EQ(1U, counts.direct_writes);
     EXPECT_EQ(1U, counts.io_writes);
     EXPECT_EQ(1U, counts.io_requests);
+}
+
+TEST_F(Link, waits_for_one_of_several_connections_that_soon_takes_more)
+{
+    send_in(cadence::sparse);
+    shared_->connections = 2;
+    stream_.pauses = 2;
+    send(10);
+    EXPECT_EQ(sent_bytes_, stream_.written.size());
+    EXPECT_EQ(requests{}, asked());
+    EXPECT_EQ(0U, link_->counts().io_writes);
+    EXPECT_LE(2U, link_->counts().write_retries);
 }
 
 TEST_F(Link, coalesces_what_follows_quickly_until_the_thread_waits)

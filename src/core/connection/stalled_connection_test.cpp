@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A sending thread whose connection takes no more for a moment.
+#include "base/pace/wait_budget.hpp"
 #include "core/connection/traffic_for_tests.hpp"
 #include "core/connection/writer.hpp"
 #include "core/pipe/pipe.hpp"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <functional>
 #include <gtest/gtest.h>
 #include <optional>
@@ -125,6 +127,32 @@ TEST_F(StalledConnection, is_left_at_once_where_others_would_wait)
     stream_.portion = 20'000;
     send(30'000);
     EXPECT_GT(sent_, stream_.written.size());
+}
+
+TEST_F(StalledConnection, is_waited_for_where_others_can_wait_meanwhile)
+{
+    std::thread([&] { // which has not waited yet
+        outlet_.how = writer::stalls::share;
+        stream_.pauses = 2;
+        stream_.portion = 30;
+        send(100);
+        EXPECT_EQ(writer_is::nobody, outlet_.last.who);
+        EXPECT_EQ(sent_, stream_.written.size());
+        const auto now = base::steady_clock::now();
+        base::wait_budget::of_this_thread()->waited(now - std::chrono::hours(1), now);
+        stream_.attempts = 0;
+        send(100);
+        EXPECT_EQ(writer_is::blocked, outlet_.last.who) << "they have waited long enough";
+        EXPECT_EQ(1U, stream_.attempts);
+        stream_.pauses = 0;
+        send(100'000);
+        EXPECT_FALSE(outlet_.backlog);
+        EXPECT_GT(sent_, stream_.written.size());
+    })
+        .join();
+    while (writer_.drain().who == writer_is::blocked) {
+    }
+    EXPECT_EQ(sent_, stream_.written.size());
 }
 
 TEST_F(StalledConnection, that_takes_nothing_is_waited_for_less_and_less)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/connection/writer.hpp"
+#include "base/pace/wait_budget.hpp"
 #include "base/rules.hpp"
 #include "base/sync/asymmetric_fence.hpp"
 #include "base/system/no_cancellation.hpp"
@@ -250,7 +251,7 @@ bool writer::retry(stalls how, Attempt attempt) noexcept
     if (how == stalls::leave)
         return false;
     using step = base::write_retry::step;
-    return stall_.wait([&] {
+    const auto try_again = [&] {
         if (!is_batched()) // only now: who does not retry leaves the connection as it was
             set_who(writer_is::committer);
         counters_.retries.add();
@@ -258,7 +259,9 @@ bool writer::retry(stalls how, Attempt attempt) noexcept
         if (attempt())
             return step::done;
         return counters_.bytes.value() != before ? step::progress : step::nothing;
-    });
+    };
+    return how == stalls::share ? base::wait_for_one_of_several(stall_, try_again)
+                                : stall_.wait(try_again);
 }
 
 // --- writing, with the mutex -------------------------------------------------------------------

@@ -42,6 +42,7 @@ public:
     /// What the sending thread does about a connection that takes no more.
     enum class stalls : std::uint8_t {
         wait,  ///< retries for about 1 ms at most, while the peer reads
+        share, ///< the same, as far as its other connections can wait: see base::wait_budget
         leave, ///< leaves it to the I/O thread
     };
 
