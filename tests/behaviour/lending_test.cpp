@@ -269,6 +269,39 @@ TEST(Lending, goes_with_the_last_part_of_a_message)
     sending.join();
 }
 
+TEST(Lending, goes_to_several_receivers)
+{
+    constexpr int receivers = 3;
+    constexpr int count = 200;
+    test_context context;
+    test_socket router(context, ZMQ_ROUTER);
+    router.set(ZMQ_ROUTER_MANDATORY, 1);
+    const std::string address = router.bind_and_resolve("inproc://several");
+    std::list<test_socket> dealers;
+    for (int i = 0; i < receivers; ++i) {
+        dealers.emplace_back(context, ZMQ_DEALER);
+        dealers.back().set(ZMQ_ROUTING_ID, std::to_string(i));
+        dealers.back().connect(address);
+        dealers.back().send("hello");
+        EXPECT_EQ((parts{std::to_string(i), "hello"}), router.recv_parts());
+    }
+    std::list<std::jthread> receiving;
+    for (test_socket& dealer : dealers)
+        receiving.emplace_back([&dealer] {
+            std::minstd_rand random(3);
+            for (int i = 0; i < count && !HasFatalFailure(); ++i) {
+                dawdle(random);
+                receive_and_check(dealer, static_cast<way>(i % static_cast<int>(way::any)),
+                                  body_of(i, 30'000 + static_cast<std::size_t>(i) * 500));
+            }
+        });
+    for (int i = 0; i < count; ++i)
+        for (int to = 0; to < receivers; ++to) {
+            router.send(std::to_string(to), ZMQ_SNDMORE);
+            send_and_overwrite(router, body_of(i, 30'000 + static_cast<std::size_t>(i) * 500));
+        }
+}
+
 TEST(Lending, goes_through_a_proxy)
 {
     test_context context;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/memory/buffer.hpp"
+#include "base/pace/wait_budget.hpp"
 #include "base/pace/write_retry.hpp"
 #include "base/queue/channel.hpp"
 #include "base/tuning.hpp"
@@ -24,8 +25,10 @@ public:
     }
 
     /// Before a body of `bytes` bytes is written, or lent. What lies in the queue should still lie
-    /// in a cache when it is read: if it is much, waits until it is less.
-    void let_catch_up(const message_credit& credit, std::size_t bytes, bool lends) noexcept
+    /// in a cache when it is read: if it is much, waits until it is less. `has_others`: other
+    /// readers of this thread wait meanwhile, see wait_budget.
+    void let_catch_up(const message_credit& credit, std::size_t bytes, bool lends,
+                      bool has_others) noexcept
     {
         using step = write_retry::step;
         const auto is_much = [&] {
@@ -34,11 +37,15 @@ public:
         if (!is_much())
             return;
         std::uint64_t taken = credit.taken();
-        backlog_.wait([&] {
-            if (lends ? has_caught_up(credit) : !is_much())
+        const auto check = [&] {
+            if (lends && !has_others ? has_caught_up(credit) : !is_much())
                 return step::done;
             return std::exchange(taken, credit.taken()) != taken ? step::progress : step::nothing;
-        });
+        };
+        if (has_others)
+            wait_for_one_of_several(backlog_, check);
+        else
+            backlog_.wait(check);
     }
 
     /// Offers a body in `block`, which is going to be appended and committed; settle() has to
@@ -48,11 +55,12 @@ public:
         block.hint = const_cast<std::byte*>(body);
         block.lending.offer(body, block.data, bytes);
     }
-    /// Ends the loan. The reader may copy the body meanwhile; afterwards nobody reads it.
-    void settle(buffer& block, const std::byte* body, std::size_t bytes) noexcept
+    /// Ends the loan. The reader may copy the body meanwhile; afterwards nobody reads it. Where the
+    /// writer `has_others`, it does not wait for the reader to begin: the next one has its turn.
+    void settle(buffer& block, const std::byte* body, std::size_t bytes, bool has_others) noexcept
     {
         using step = write_retry::step;
-        if (borrows_)
+        if (borrows_ && !has_others)
             borrower_.wait([&] { return block.lending.answered() ? step::done : step::nothing; });
         borrows_ = block.lending.settle(body, block.data, bytes, block.hint);
     }

@@ -21,13 +21,20 @@ protected:
         const buffer_ref block(allocate_buffer(body.size()));
         near_reader::offer(*block.get(), data, body.size());
         std::thread reader([&] { read(*block.get()); });
-        subject_.settle(*block.get(), data, body.size());
+        subject_.settle(*block.get(), data, body.size(), has_others_);
         reader.join();
         EXPECT_FALSE(block->lending.lent());
     }
 
     message_credit credit_;
     near_reader subject_;
+    bool has_others_ = false; ///< the writer has other readers
+};
+
+/// One of several readers of a thread.
+class NearReaderAmongOthers : public NearReader {
+protected:
+    NearReaderAmongOthers() { has_others_ = true; }
 };
 
 TEST_F(NearReader, has_caught_up_once_it_has_taken_all_but_one_message)
@@ -48,7 +55,7 @@ TEST_F(NearReader, is_waited_for_while_much_is_queued)
         credit_.report();
     });
     while (!near_reader::has_caught_up(credit_) || credit_.waiting() != 0)
-        subject_.let_catch_up(credit_, large_bytes, false);
+        subject_.let_catch_up(credit_, large_bytes, false, has_others_);
     reader.join();
     EXPECT_EQ(0U, credit_.waiting());
 }
@@ -56,7 +63,7 @@ TEST_F(NearReader, is_waited_for_while_much_is_queued)
 TEST_F(NearReader, that_does_not_come_is_not_waited_for)
 {
     credit_.add_sent(2);
-    subject_.let_catch_up(credit_, large_bytes, true);
+    subject_.let_catch_up(credit_, large_bytes, true, has_others_);
     EXPECT_EQ(2U, credit_.waiting());
 }
 
@@ -77,6 +84,46 @@ TEST_F(NearReader, gets_the_body_that_was_lent_however_it_reads)
             EXPECT_EQ(0, std::memcmp(block.data, body.data(), body.size()));
         });
     }
+}
+
+TEST_F(NearReaderAmongOthers, is_waited_for_until_it_has_taken_enough)
+{
+    std::thread([&] { // which has not waited yet
+        credit_.add_sent(2);
+        std::thread reader([&] {
+            credit_.add_taken(1);
+            credit_.report();
+        });
+        // Until all is taken would be for ever.
+        while (credit_.waiting() != 1)
+            subject_.let_catch_up(credit_, large_bytes / 2, true, true);
+        reader.join();
+    })
+        .join();
+    EXPECT_EQ(1U, credit_.waiting());
+}
+
+TEST_F(NearReaderAmongOthers, is_not_waited_for_once_they_have_waited_long_enough)
+{
+    std::thread([&] {
+        const auto now = steady_clock::now();
+        wait_budget::of_this_thread()->waited(now - std::chrono::hours(1), now);
+        credit_.add_sent(2);
+        const auto begin = steady_clock::now();
+        for (int bodies = 0; bodies < 1000; ++bodies)
+            subject_.let_catch_up(credit_, large_bytes, false, true);
+        EXPECT_LT(steady_clock::now() - begin, std::chrono::seconds(5)) << "it never waits";
+    }).join();
+}
+
+TEST_F(NearReaderAmongOthers, gets_the_body_that_was_lent)
+{
+    const std::string body(200'000, 'b');
+    for (int round = 0; round < 20; ++round)
+        lend(body, [&](buffer& block) {
+            block.lending.await_copy();
+            EXPECT_EQ(0, std::memcmp(block.data, body.data(), body.size()));
+        });
 }
 
 } // namespace

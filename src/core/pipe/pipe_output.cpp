@@ -131,7 +131,7 @@ std::size_t pipe_output::encode_header(std::byte* at, const frame& part) const n
 void pipe_output::make_way(const frame& part) noexcept
 {
     if (waits_for_reader_ && reader_)
-        near_reader_.let_catch_up(channel_.credit, part.size, wants_to_lend(part));
+        near_reader_.let_catch_up(channel_.credit, part.size, wants_to_lend(part), has_others_);
     else if (outlet_)
         follow(outlet_->flush(flush_reason::large_message));
 }
@@ -149,7 +149,7 @@ bool pipe_output::lend(const frame& part) noexcept
     queue.append(block.get(), block->data, part.size);
     in_message_ = false;
     commit();
-    near_reader_.settle(*block.get(), part.data, part.size);
+    near_reader_.settle(*block.get(), part.data, part.size, has_others_);
     return true;
 }
 

@@ -46,8 +46,13 @@ public:
     {
         channel_.credit.set_producer_limit(conflates_ ? 0 : messages);
     }
-    /// May a write wait until the reader has caught up? Only over inproc.
-    void wait_for_reader(bool may_wait) noexcept { waits_for_reader_ = may_wait; }
+    /// May a write wait until the reader has caught up, and lend to it? Only over inproc.
+    /// `has_others`: the socket has other pipes, which wait meanwhile.
+    void wait_for_reader(bool may_wait, bool has_others) noexcept
+    {
+        waits_for_reader_ = may_wait;
+        has_others_ = has_others;
+    }
 
     /// Nothing more is written.
     void close() noexcept { closed_ = true; }
@@ -206,6 +211,7 @@ private:
     bool is_plain_ = false; ///< without headers
     bool is_inproc_ = false;
     bool waits_for_reader_ = false;
+    bool has_others_ = false; ///< the socket of this pipe
     outlet* outlet_ = nullptr;
     pipe_peer* reader_ = nullptr;
     pipe_peer& own_end_;

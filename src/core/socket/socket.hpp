@@ -318,6 +318,7 @@ private:
     void adopt(const std::shared_ptr<pipe_end>& pipe);
     void adopt_made(const std::shared_ptr<pipe_end>& pipe);
     void count_connections() noexcept;
+    void choose_waits(pipe_end& pipe, bool has_others) noexcept;
     void finish_pipe(pipe_end& pipe);
     bool end_own_reading(pipe_end& pipe);
     void drop_pipes();

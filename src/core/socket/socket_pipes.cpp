@@ -106,6 +106,7 @@ void socket::adopt(const std::shared_ptr<pipe_end>& pipe)
     fast_path_.forget();
     pipes_.add(pipe);
     pipe->set_limits(options_->send_hwm, options_->receive_hwm);
+    choose_waits(*pipe, true);
     count_connections();
     try {
         pattern_->attach(*pipe);
@@ -143,9 +144,16 @@ void socket::count_connections() noexcept
     const std::size_t count = pipes_.size();
     link_->fan_out->connections = count;
     if (count > 2)
-        return;
-    pipes_.for_each(
-        [&](pipe_end& pipe) { pipe.out.wait_for_reader(pipe.origin.is_inproc && count == 1); });
+        return; // nothing has changed for those that were there
+    pipes_.for_each([&](pipe_end& pipe) { choose_waits(pipe, count != 1); });
+}
+
+// A reader in this process is waited for, but where each message goes to many, none of them must
+// slow down the others.
+void socket::choose_waits(pipe_end& pipe, bool has_others) noexcept
+{
+    pipe.out.wait_for_reader(
+        pipe.origin.is_inproc && !(has_others && link_->fan_out->sends_to_many), has_others);
 }
 
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.
