@@ -108,10 +108,10 @@ class side {
 public:
     side(core::endpoint_role role, core::socket_options options)
     {
-        link_->box = std::make_shared<base::mailbox>();
+        side_->box = std::make_shared<base::mailbox>();
         const auto settings = std::make_shared<const core::socket_options>(std::move(options));
         session_ = std::make_shared<core::datagram_session>(
-            thread_, link_, settings, core::datagram_head::group, role,
+            thread_, side_, settings, core::datagram_head::group, role,
             std::make_unique<memory_datagrams>(system));
         pipe = session_->make_pipe();
         pipe->set_limits(settings->send_hwm, settings->receive_hwm);
@@ -122,7 +122,7 @@ public:
     {
         pipe->close(0);
         run();
-        link_->box->close([](const auto&...) {});
+        side_->box->close([](const auto&...) {});
     }
     side(const side&) = delete;
     side& operator=(const side&) = delete;
@@ -139,7 +139,7 @@ public:
 
 private:
     runtime::io_thread thread_;
-    std::shared_ptr<core::socket_link> link_ = std::make_shared<core::socket_link>();
+    std::shared_ptr<core::socket_side> side_ = std::make_shared<core::socket_side>();
     std::shared_ptr<core::datagram_session> session_;
 
 public:

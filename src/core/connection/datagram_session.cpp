@@ -30,13 +30,13 @@ std::optional<datagram_head> datagram_head_for(const socket_type_traits& type,
     return type.datagrams & use ? std::optional(type.head) : std::nullopt;
 }
 
-datagram_session::datagram_session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+datagram_session::datagram_session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
                                    std::shared_ptr<const socket_options> options,
                                    datagram_head head, endpoint_role role,
                                    std::unique_ptr<transport::datagram_socket> socket)
     : thread_(thread),
       io_(thread.context()),
-      link_(std::move(link)),
+      side_(std::move(side)),
       options_(std::move(options)),
       head_(head),
       role_(role),
@@ -48,7 +48,7 @@ datagram_session::datagram_session(runtime::io_thread& thread, std::shared_ptr<s
 std::shared_ptr<pipe_end> datagram_session::make_pipe()
 {
     const auto channels = std::make_shared<channel_pair>();
-    auto socket_end = make_pipe_end(channels, true, link_->box);
+    auto socket_end = make_pipe_end(channels, true, side_->box);
     auto end = make_pipe_end(channels, false, nullptr);
     socket_end->origin.connected_side = role_ == endpoint_role::connected;
     socket_end->origin.endpoint = socket_->endpoint();
@@ -280,7 +280,7 @@ void datagram_session::finish()
         end_->in.pop();
     end_.reset();
     socket_end_.reset();
-    link_.reset();
+    side_.reset();
 }
 
 } // namespace zlink::core

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/connection/socket_link.hpp"
+#include "core/connection/socket_side.hpp"
 #include "core/options/options.hpp"
 #include "core/pipe/pipe.hpp"
 #include "runtime/io_thread.hpp"
@@ -34,7 +34,7 @@ class datagram_session final : public pipe_peer,
                                public runtime::resident,
                                public std::enable_shared_from_this<datagram_session> {
 public:
-    datagram_session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+    datagram_session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
                      std::shared_ptr<const socket_options> options, datagram_head head,
                      endpoint_role role, std::unique_ptr<transport::datagram_socket> socket);
 
@@ -72,7 +72,7 @@ private:
 
     runtime::io_thread& thread_;
     boost::asio::io_context& io_;
-    std::shared_ptr<socket_link> link_; ///< until finish(): the context waits for it
+    std::shared_ptr<socket_side> side_; ///< until finish(): the context waits for it
     const std::shared_ptr<const socket_options> options_;
     const datagram_head head_;
     const endpoint_role role_;

@@ -21,9 +21,9 @@ using namespace std::chrono_literals;
 struct side {
     side(runtime::io_thread& thread, int type, endpoint_role role, const std::string& address,
          socket_options options = {})
-        : link(std::make_shared<socket_link>())
+        : of_socket(std::make_shared<socket_side>())
     {
-        link->box = std::make_shared<base::mailbox>();
+        of_socket->box = std::make_shared<base::mailbox>();
         options.type = type;
         options.traits = &sockets::traits_of(type);
         transport::error_code error;
@@ -33,7 +33,7 @@ struct side {
         EXPECT_FALSE(error) << error.message();
         endpoint = opened->endpoint();
         session = std::make_shared<datagram_session>(
-            thread, link, std::make_shared<const socket_options>(options),
+            thread, of_socket, std::make_shared<const socket_options>(options),
             *datagram_head_for(*options.traits, role), role, std::move(opened));
         pipe = session->make_pipe();
         pipe->set_limits(options.send_hwm, options.receive_hwm);
@@ -44,7 +44,7 @@ struct side {
         pipe->close(0);
         session->settle();
         // As a socket does: mail that nobody collects keeps the pipe, and that the mailbox.
-        link->box->close([](const auto&...) {});
+        of_socket->box->close([](const auto&...) {});
     }
 
     void send(std::string_view group, std::string_view body) const
@@ -73,7 +73,7 @@ struct side {
         return text;
     }
 
-    std::shared_ptr<socket_link> link;
+    std::shared_ptr<socket_side> of_socket;
     std::string endpoint;
     std::shared_ptr<datagram_session> session;
     std::shared_ptr<pipe_end> pipe;

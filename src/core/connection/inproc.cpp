@@ -35,7 +35,7 @@ bool greet(pipe_end& pipe, const socket_options& options) noexcept
 int inproc_registry::bind(const std::string& name, const party& binder)
 {
     std::lock_guard lock(mutex_);
-    const auto [at, fresh] = bound_.try_emplace(name, binding{binder.link, *binder.options});
+    const auto [at, fresh] = bound_.try_emplace(name, binding{binder.side, *binder.options});
     if (!fresh)
         return EADDRINUSE;
     const auto [first, last] = waiting_.equal_range(name);
@@ -58,11 +58,11 @@ int inproc_registry::bind(const std::string& name, const party& binder)
     return 0;
 }
 
-int inproc_registry::unbind(std::string_view name, const socket_link& binder) noexcept
+int inproc_registry::unbind(std::string_view name, const socket_side& binder) noexcept
 {
     std::lock_guard lock(mutex_);
     const auto at = bound_.find(name);
-    if (at == bound_.end() || at->second.link.get() != &binder)
+    if (at == bound_.end() || at->second.side.get() != &binder)
         return ENOENT;
     bound_.erase(at);
     return 0;
@@ -87,7 +87,7 @@ void inproc_registry::prepare(waiting_pipe& pipe, const binding& binder)
 void inproc_registry::join(waiting_pipe& pipe, const binding& binder) noexcept
 {
     pipe.binder_end->channels()->a_to_b.stalled.store(false, std::memory_order_relaxed);
-    pipe.binder_end->set_mailbox(binder.link->box);
+    pipe.binder_end->set_mailbox(binder.side->box);
     pipe.binder_end->set_limits(binder.options.send_hwm, binder.options.receive_hwm);
     std::uint32_t news = pipe_end::attached | pipe_end::identified;
     if (pipe.hello)
@@ -101,7 +101,7 @@ void inproc_registry::join(waiting_pipe& pipe, const binding& binder) noexcept
 std::shared_ptr<pipe_end> inproc_registry::connect(const std::string& name, const party& connector)
 {
     auto channels = std::make_shared<channel_pair>();
-    auto near = make_pipe_end(channels, true, connector.link->box);
+    auto near = make_pipe_end(channels, true, connector.side->box);
     auto far = make_pipe_end(channels, false, nullptr);
     near->set_conflation(conflates_sending(*connector.options),
                          conflates_receiving(*connector.options));
@@ -158,7 +158,7 @@ inproc_registry::connect_to_handler(const std::string& name, std::shared_ptr<cha
     const auto at = bound_.find(name);
     if (at == bound_.end() || !at->second.options.traits->may_authenticate)
         return nullptr;
-    auto handler_end = make_pipe_end(std::move(channels), false, at->second.link->box);
+    auto handler_end = make_pipe_end(std::move(channels), false, at->second.side->box);
     handler_end->set_other_end(std::move(asking));
     handler_end->set_inproc();
     handler_end->origin.endpoint = "inproc://" + name;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/connection/socket_link.hpp"
+#include "core/connection/socket_side.hpp"
 #include "core/options/options.hpp"
 #include "core/pipe/pipe.hpp"
 
@@ -27,7 +27,7 @@ inline std::string_view inproc_name(std::string_view endpoint) noexcept
 class inproc_registry {
 public:
     struct party {
-        std::shared_ptr<socket_link> link;
+        std::shared_ptr<socket_side> side;
         const socket_options* options = nullptr; ///< read during the call only
     };
 
@@ -35,7 +35,7 @@ public:
     /// std::bad_alloc, and nothing has happened.
     int bind(const std::string& name, const party& binder);
     /// 0, or ENOENT if this socket has not bound the name.
-    int unbind(std::string_view name, const socket_link& binder) noexcept;
+    int unbind(std::string_view name, const socket_side& binder) noexcept;
     /// The connecting socket's end of a new pipe; if nobody has bound the name yet the other end
     /// waits for it. Throws std::bad_alloc, and there is none.
     std::shared_ptr<pipe_end> connect(const std::string& name, const party& connector);
@@ -59,7 +59,7 @@ public:
 
 private:
     struct binding {
-        std::shared_ptr<socket_link> link;
+        std::shared_ptr<socket_side> side;
         socket_options options;
     };
     struct waiting_pipe {

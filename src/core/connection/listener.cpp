@@ -24,13 +24,13 @@ constexpr std::size_t fewest_sessions = 16;
 } // namespace
 
 listener::listener(runtime::io_pool& pool, runtime::io_thread& thread,
-                   std::shared_ptr<socket_link> link, std::shared_ptr<const socket_options> options,
+                   std::shared_ptr<socket_side> side, std::shared_ptr<const socket_options> options,
                    const transport_row& transport,
                    std::shared_ptr<const transport::bind_endpoint> address,
                    std::unique_ptr<transport::acceptor> acceptor)
     : pool_(pool),
       thread_(thread),
-      link_(std::move(link)),
+      side_(std::move(side)),
       options_(std::move(options)),
       transport_(transport),
       address_(std::move(address)),
@@ -125,7 +125,7 @@ void listener::begin_session(runtime::io_thread& target, transport::acceptor::re
 {
     auto through =
         accepted.passed ? std::move(accepted.passed->through) : address_->make_upgrades();
-    auto fresh = std::make_shared<session>(target, link_, options_, endpoint_, transport_,
+    auto fresh = std::make_shared<session>(target, side_, options_, endpoint_, transport_,
                                            std::move(through), std::move(accepted));
     if (sessions_.size() >= sessions_until_look_) {
         std::erase_if(sessions_, [](const auto& entry) { return entry.expired(); });
@@ -138,7 +138,7 @@ void listener::begin_session(runtime::io_thread& target, transport::acceptor::re
 // There are no descriptors for another connection, or no memory.
 void listener::pause(int error) noexcept
 {
-    link_->events.emit({ZMQ_EVENT_ACCEPT_FAILED,
+    side_->events.emit({ZMQ_EVENT_ACCEPT_FAILED,
                         monitor_event::number(error),
                         monitor_event::side::bound,
                         endpoint_,
@@ -171,13 +171,13 @@ void listener::end()
     const int fd = acceptor_->descriptor();
     acceptor_->close();
     acceptor_.reset();
-    link_->events.emit(
+    side_->events.emit(
         {ZMQ_EVENT_CLOSED, monitor_event::number(fd), monitor_event::side::bound, endpoint_, {}});
     for (const auto& entry : sessions_)
         if (const auto live = entry.lock())
             live->close_before_traffic();
     sessions_.clear();
-    link_.reset();
+    side_.reset();
     ended_.store(true);
     ended_.notify_all();
 }

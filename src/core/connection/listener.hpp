@@ -19,7 +19,7 @@ namespace zlink::core {
 /// Thread safety: start(), close() and set_certificate() in any thread, the rest in its I/O thread.
 class listener final : public runtime::resident, public std::enable_shared_from_this<listener> {
 public:
-    listener(runtime::io_pool& pool, runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+    listener(runtime::io_pool& pool, runtime::io_thread& thread, std::shared_ptr<socket_side> side,
              std::shared_ptr<const socket_options> options, const transport_row& transport,
              std::shared_ptr<const transport::bind_endpoint> address,
              std::unique_ptr<transport::acceptor> acceptor);
@@ -51,7 +51,7 @@ private:
 
     runtime::io_pool& pool_;
     runtime::io_thread& thread_;
-    std::shared_ptr<socket_link> link_;
+    std::shared_ptr<socket_side> side_;
     const std::shared_ptr<const socket_options> options_;
     const transport_row& transport_;
     const std::shared_ptr<const transport::bind_endpoint> address_;

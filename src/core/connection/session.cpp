@@ -27,29 +27,29 @@ shared_text told_endpoint(const transport::connect_endpoint& address, const shar
 
 } // namespace
 
-session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+session::session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
                  shared_text told_endpoint, const transport_row& transport, bool was_accepted)
     : thread_(thread),
       io_(thread.context()),
-      link_(std::move(link)),
+      side_(std::move(side)),
       options_(std::move(options)),
       endpoint_(std::move(endpoint)),
 
       transport_(transport),
       life_(!was_accepted),
-      report_(link_->events, stream_, was_accepted, std::move(told_endpoint)),
+      report_(side_->events, stream_, was_accepted, std::move(told_endpoint)),
       traffic_(io_, options_, life_, report_, *this),
       delivery_(io_)
 {
     ++thread_.load();
 }
 
-session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+session::session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
                  const transport_row& transport, transport::upgrades through,
                  transport::acceptor::result accepted)
-    : session(thread, std::move(link), std::move(options), endpoint, endpoint, transport, true)
+    : session(thread, std::move(side), std::move(options), endpoint, endpoint, transport, true)
 {
     stream_ = std::move(accepted.connection);
     prepare_opening(std::move(through));
@@ -57,11 +57,11 @@ session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
         opening_->begin_with(std::move(accepted.passed->begun));
 }
 
-session::session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+session::session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
                  std::shared_ptr<const socket_options> options, shared_text endpoint,
                  const transport_row& transport,
                  std::shared_ptr<transport::connect_endpoint> address)
-    : session(thread, std::move(link), std::move(options), endpoint,
+    : session(thread, std::move(side), std::move(options), endpoint,
               told_endpoint(*address, endpoint), transport, false)
 {
     dialer_ = std::make_shared<dialer>(io_, std::move(address), options_);
@@ -84,8 +84,8 @@ std::shared_ptr<pipe_end> session::make_pipe()
 
 void session::create_pipe()
 {
-    auto fresh = std::make_shared<link>(thread_, link_->fan_out, !options_->conflate);
-    auto end = make_pipe_end(fresh->channels(), true, link_->box);
+    auto fresh = std::make_shared<link>(thread_, side_->fan_out, !options_->conflate);
+    auto end = make_pipe_end(fresh->channels(), true, side_->box);
     end->set_connection(*fresh, *fresh);
     end->set_conflation(conflates_sending(*options_), conflates_receiving(*options_));
     if (!speaks_zmtp(*options_))
@@ -217,8 +217,8 @@ void session::dialing_is_stuck() noexcept
 void session::prepare_opening(transport::upgrades upgrades)
 {
     // The mechanism is compiled in, or the socket would not have made this session.
-    auto mechanism = make_mechanism(link_->mechanisms, *options_, [this](authentication how) {
-        return std::make_shared<zap_conversation>(thread_, link_, options_, how);
+    auto mechanism = make_mechanism(side_->mechanisms, *options_, [this](authentication how) {
+        return std::make_shared<zap_conversation>(thread_, side_, options_, how);
     });
     auto stages = make_stages(*options_, transport_, std::move(upgrades), std::move(mechanism),
                               dialer_ != nullptr);
@@ -322,7 +322,7 @@ void session::begin_traffic(const opening::ending& how)
     auto peer = std::make_unique<peer_info>(describe_peer(how.remote, known));
     bool is_there = true;
     traffic_.begin({how, *stream_, socket_end_, exchanges_plain_bytes(*options_, transport_),
-                    known.packet_bytes, link_->subscriptions.get()},
+                    known.packet_bytes, side_->subscriptions.get()},
                    [&] {
                        socket_end_->set_peer(std::move(peer));
                        life_.resume(event::opened);
@@ -473,7 +473,7 @@ void session::give_up()
 void session::leave_endpoint(endpoint_status::end how) noexcept
 {
     status_.give_up(how);
-    link_->endpoints_given_up.fetch_add(1, std::memory_order_release);
+    side_->endpoints_given_up.fetch_add(1, std::memory_order_release);
 }
 
 void session::stop_if_disconnected() noexcept
@@ -578,7 +578,7 @@ void session::finish()
     socket_end_.reset();
     traffic_.incoming().leave();
     report_.stop();
-    link_.reset();
+    side_.reset();
 }
 
 } // namespace zlink::core

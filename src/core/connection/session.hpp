@@ -5,7 +5,7 @@
 #include "core/connection/delivery_wait.hpp"
 #include "core/connection/dialer.hpp"
 #include "core/connection/endpoint_status.hpp"
-#include "core/connection/socket_link.hpp"
+#include "core/connection/socket_side.hpp"
 #include "core/pipe/pipe.hpp"
 #include "core/pipe/shared_text.hpp"
 #include "runtime/io_thread.hpp"
@@ -31,12 +31,12 @@ class session final : public pipe_peer,
                       public std::enable_shared_from_this<session> {
 public:
     /// For a connection that was accepted.
-    session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+    session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
             const transport_row& transport, transport::upgrades through,
             transport::acceptor::result accepted);
     /// For a connection to be made.
-    session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+    session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
             const transport_row& transport, std::shared_ptr<transport::connect_endpoint> address);
     ~session() override;
@@ -48,7 +48,7 @@ public:
     void start() noexcept { ask(request::begin); }
     /// The socket's thread: the socket wants no more of it. See pipe_ending::closed.
     void close(int linger_ms) noexcept;
-    /// Any thread. Giving up is counted by socket_link::endpoints_given_up.
+    /// Any thread. Giving up is counted by socket_side::endpoints_given_up.
     const endpoint_status& status() const noexcept { return status_; }
     /// Any thread: zmq_disconnect was called; may end the attempts to connect, if it was made so.
     void stop_if_disconnected() noexcept;
@@ -64,7 +64,7 @@ public:
     void do_request(unsigned number) override;
 
 private:
-    session(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+    session(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
             std::shared_ptr<const socket_options> options, shared_text endpoint,
             shared_text told_endpoint, const transport_row& transport, bool was_accepted);
     enum class loss : std::uint8_t { connection, protocol };
@@ -131,7 +131,7 @@ private:
 
     runtime::io_thread& thread_;
     boost::asio::io_context& io_;
-    std::shared_ptr<socket_link> link_; ///< until finish(): the context waits for it
+    std::shared_ptr<socket_side> side_; ///< until finish(): the context waits for it
     const std::shared_ptr<const socket_options> options_;
     const shared_text endpoint_;
 

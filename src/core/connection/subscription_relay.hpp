@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "core/connection/socket_link.hpp"
+#include "core/connection/socket_side.hpp"
 #include "core/options/socket_type_traits.hpp"
 #include "core/pipe/pipe.hpp"
 #include "engine/handshake/peer.hpp"

@@ -11,10 +11,10 @@ namespace zlink::core {
 
 namespace zap = engine::zap;
 
-zap_conversation::zap_conversation(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+zap_conversation::zap_conversation(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
                                    std::shared_ptr<const socket_options> options,
                                    authentication how)
-    : thread_(thread), link_(std::move(link)), options_(std::move(options)), how_(how)
+    : thread_(thread), side_(std::move(side)), options_(std::move(options)), how_(how)
 {}
 
 zap_conversation::~zap_conversation() = default;
@@ -25,12 +25,12 @@ void zap_conversation::ask(const engine::credentials& presented,
     decided_ = std::move(decided);
     if (how_ == authentication::impossible)
         return decide(engine::handshake_error::no_authenticator);
-    const auto channels = link_->inproc->channels_for_question();
+    const auto channels = side_->inproc->channels_for_question();
     if (!channels)
         return decide(engine::handshake_error::denied_for_now);
     end_ = make_pipe_end(channels, true, nullptr);
     end_->set_limits(0, 0);
-    const auto handler_end = link_->inproc->connect_to_handler(std::string(zap::handler_name),
+    const auto handler_end = side_->inproc->connect_to_handler(std::string(zap::handler_name),
                                                                channels, shared_from_this());
     if (!handler_end) {
         end_.reset();
@@ -54,7 +54,7 @@ void zap_conversation::cancel() noexcept
         end->set_refused(takes_back);
         end->close(0);
     }
-    link_.reset();
+    side_.reset();
 }
 
 void zap_conversation::on_readable() noexcept

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/connection/mechanism_row.hpp"
-#include "core/connection/socket_link.hpp"
+#include "core/connection/socket_side.hpp"
 #include "core/options/options.hpp"
 #include "core/pipe/pipe.hpp"
 #include "engine/handshake/authenticator.hpp"
@@ -29,7 +29,7 @@ class zap_conversation final : public engine::authenticator,
                                public std::enable_shared_from_this<zap_conversation> {
 public:
     /// `how`: not authentication::none.
-    zap_conversation(runtime::io_thread& thread, std::shared_ptr<socket_link> link,
+    zap_conversation(runtime::io_thread& thread, std::shared_ptr<socket_side> side,
                      std::shared_ptr<const socket_options> options, authentication how);
     ~zap_conversation() override;
 
@@ -54,7 +54,7 @@ private:
     void decide(engine::handshake_error refusal);
 
     runtime::io_thread& thread_;
-    std::shared_ptr<socket_link> link_; ///< the context waits for it
+    std::shared_ptr<socket_side> side_; ///< the context waits for it
     const std::shared_ptr<const socket_options> options_;
     const authentication how_;
     std::function<void(engine::verdict)> decided_; ///< null before and after

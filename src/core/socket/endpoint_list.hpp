@@ -81,7 +81,7 @@ public:
     }
     /// Forgets sessions that have given up, so that zmq_connect may begin anew. If such a session
     /// never had a connection of use, its name stays for zmq_disconnect. `count`: how many sessions
-    /// of the socket have given up by now, see socket_link::endpoints_given_up.
+    /// of the socket have given up by now, see socket_side::endpoints_given_up.
     void forget_given_up(std::uint32_t count) noexcept
     {
         if (count != given_up_) [[unlikely]]

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/tuning.hpp"
-#include "core/connection/socket_link.hpp"
+#include "core/connection/socket_side.hpp"
 #include "core/options/option_table.hpp"
 #include "core/pipe/pipe.hpp"
 

@@ -16,7 +16,7 @@ socket::socket(socket_services& owner, const pattern_row& row,
     : context_(owner),
       options_(std::move(defaults)),
       box_(std::make_shared<base::mailbox>()),
-      link_(std::make_shared<socket_link>()),
+      side_(std::make_shared<socket_side>()),
       pattern_(row.make(*this)),
       thread_safe_(row.traits.thread_safe)
 {
@@ -28,13 +28,13 @@ socket::socket(socket_services& owner, const pattern_row& row,
             own.linger_ms = row.traits.default_linger_ms;
         own.wire = pattern_->wire();
     }
-    link_->box = box_;
-    link_->mechanisms = context_.mechanisms();
-    link_->inproc = &context_.inproc();
-    link_->subscriptions = pattern_->subscriptions();
-    link_->fan_out = std::make_shared<fan_out_writes>();
-    link_->fan_out->sends_to_many = row.traits.fans_out;
-    link_->context_hold = std::move(context_hold);
+    side_->box = box_;
+    side_->mechanisms = context_.mechanisms();
+    side_->inproc = &context_.inproc();
+    side_->subscriptions = pattern_->subscriptions();
+    side_->fan_out = std::make_shared<fan_out_writes>();
+    side_->fan_out->sends_to_many = row.traits.fans_out;
+    side_->context_hold = std::move(context_hold);
 }
 
 socket::~socket() = default;
@@ -44,7 +44,7 @@ void socket::close() noexcept
     closed_ = true;
     for (const auto& endpoint : endpoints_.bound())
         if (!endpoint.listening)
-            context_.inproc().unbind(inproc_name(endpoint.endpoint), *link_);
+            context_.inproc().unbind(inproc_name(endpoint.endpoint), *side_);
     box_->close([this](const std::shared_ptr<void>& owner, base::mail& item, std::uint32_t events) {
         try {
             handle_mail(owner, item, events);
@@ -70,8 +70,8 @@ void socket::close() noexcept
         if (endpoint.connection)
             endpoint.connection->close(options_->linger_ms);
     endpoints_.clear();
-    link_->events.stop();
-    link_.reset();
+    side_->events.stop();
+    side_.reset();
 }
 
 wait_mark::wait_mark(socket* waited_for) noexcept
@@ -152,7 +152,7 @@ int socket::report_pipes()
 {
     if (const int error = begin_call())
         return error;
-    if (!link_->events.wants(ZMQ_EVENT_PIPES_STATS))
+    if (!side_->events.wants(ZMQ_EVENT_PIPES_STATS))
         return EINVAL;
     bool any = false;
     pipes_.for_each([&](pipe_end& pipe) {
@@ -168,7 +168,7 @@ int socket::report_pipes()
             lengths.local = {};
             lengths.remote = from.endpoint;
         }
-        link_->events.emit(lengths);
+        side_->events.emit(lengths);
     });
     return any ? 0 : EAGAIN;
 }

@@ -163,7 +163,7 @@ public:
     int set_option(int id, const void* value, std::size_t bytes);
     int get_option(int id, void* value, std::size_t* bytes);
 
-    event_sink& events_of_connections() const noexcept { return link_->events; }
+    event_sink& events_of_connections() const noexcept { return side_->events; }
     socket_services& services() const noexcept { return context_; }
     /// Tells the monitor the queue lengths of each pipe. 0, EINVAL (not monitored with
     /// ZMQ_EVENT_PIPES_STATS), or EAGAIN (no pipes).
@@ -348,7 +348,7 @@ private:
     socket_services& context_;
     std::shared_ptr<const socket_options> options_; ///< shared with endpoints: copied on write
     const std::shared_ptr<base::mailbox> box_;
-    std::shared_ptr<socket_link> link_;
+    std::shared_ptr<socket_side> side_;
     const std::unique_ptr<pattern> pattern_;
     fast_path fast_path_{*box_, *pattern_};
     base::waiter waiter_;

@@ -34,7 +34,7 @@ int socket::open_datagrams(const transport::datagram_scheme& scheme, endpoint_ro
     snapshot_options();
     endpoints_.reserve_one<datagram_endpoint>();
     datagram_endpoint made{name, std::string(text), role, nullptr, {}};
-    const auto session = std::make_shared<datagram_session>(*thread, link_, options_, *head, role,
+    const auto session = std::make_shared<datagram_session>(*thread, side_, options_, *head, role,
                                                             std::move(opened));
     const auto pipe = session->make_pipe();
     try {

@@ -25,13 +25,13 @@ int socket::bind_failed(std::string_view address, std::string_view endpoint, int
     if (opened) {
         const int fd = opened->descriptor();
         opened.reset();
-        link_->events.emit({ZMQ_EVENT_CLOSED,
+        side_->events.emit({ZMQ_EVENT_CLOSED,
                             monitor_event::number(fd),
                             monitor_event::side::bound,
                             endpoint,
                             {}});
     }
-    link_->events.emit({ZMQ_EVENT_BIND_FAILED,
+    side_->events.emit({ZMQ_EVENT_BIND_FAILED,
                         monitor_event::number(error),
                         monitor_event::side::bound,
                         address,
@@ -44,7 +44,7 @@ int socket::bind_inproc(std::string_view name, std::string_view text)
     shared_text last{std::string(text)};
     bound_endpoint made{last, nullptr};
     endpoints_.reserve_one<bound_endpoint>(); // before the name is known: memory may run out
-    if (const int error = context_.inproc().bind(std::string(name), {link_, options_.get()}))
+    if (const int error = context_.inproc().bind(std::string(name), {side_, options_.get()}))
         return error;
     endpoints_.add(std::move(made));
     last_endpoint_ = std::move(last);
@@ -95,12 +95,12 @@ int socket::bind(std::string_view text)
     shared_text bound(acceptor->endpoint());
     bound_endpoint made{bound, nullptr};
     const auto listening = std::make_shared<listener>(
-        context_.pool(), *thread, link_, options_, *row, std::move(address), std::move(acceptor));
+        context_.pool(), *thread, side_, options_, *row, std::move(address), std::move(acceptor));
     // From here on nothing needs memory.
     made.listening = listening;
     endpoints_.add(std::move(made));
     last_endpoint_ = std::move(bound);
-    link_->events.emit({ZMQ_EVENT_LISTENING,
+    side_->events.emit({ZMQ_EVENT_LISTENING,
                         monitor_event::number(fd),
                         monitor_event::side::bound,
                         last_endpoint_,
@@ -112,7 +112,7 @@ int socket::bind(std::string_view text)
 int socket::connect_inproc(std::string_view name, const shared_text& endpoint)
 {
     endpoints_.reserve_one<connected_endpoint>();
-    const auto pipe = context_.inproc().connect(std::string(name), {link_, options_.get()});
+    const auto pipe = context_.inproc().connect(std::string(name), {side_, options_.get()});
     adopt_made(pipe);
     endpoints_.add(connected_endpoint{endpoint, nullptr, pipe});
     last_endpoint_ = endpoint;
@@ -151,7 +151,7 @@ int socket::connect(std::string_view text)
     snapshot_options();
     endpoints_.reserve_one<connected_endpoint>();
     const auto connection =
-        std::make_shared<session>(*thread, link_, options_, given, *row, std::move(address));
+        std::make_shared<session>(*thread, side_, options_, given, *row, std::move(address));
     std::shared_ptr<pipe_end> pipe;
     if (!options_->immediate) {
         pipe = connection->make_pipe();
@@ -224,7 +224,7 @@ bool socket::end_bound(std::string_view text)
     while (const auto ended = endpoints_.take_bound(text)) {
         found = true;
         if (!ended->listening) {
-            context_.inproc().unbind(inproc_name(ended->endpoint), *link_);
+            context_.inproc().unbind(inproc_name(ended->endpoint), *side_);
             continue; // pipes that exist stay
         }
         ended->listening->close();

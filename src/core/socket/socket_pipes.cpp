@@ -27,7 +27,7 @@ void socket::process_mail()
 {
     const base::no_cancellation whole;
     // Before their last mail is collected.
-    endpoints_.forget_given_up(link_->endpoints_given_up.load(std::memory_order_acquire));
+    endpoints_.forget_given_up(side_->endpoints_given_up.load(std::memory_order_acquire));
     box_->clear_descriptor();
     if (box_->has_mail())
         pattern_->begin_mail();
@@ -142,7 +142,7 @@ void socket::adopt_made(const std::shared_ptr<pipe_end>& pipe)
 void socket::count_connections() noexcept
 {
     const std::size_t count = pipes_.size();
-    link_->fan_out->connections = count;
+    side_->fan_out->connections = count;
     if (count > 2)
         return; // nothing has changed for those that were there
     pipes_.for_each([&](pipe_end& pipe) { choose_waits(pipe, count != 1); });
@@ -153,7 +153,7 @@ void socket::count_connections() noexcept
 void socket::choose_waits(pipe_end& pipe, bool has_others) noexcept
 {
     pipe.out.wait_for_reader(
-        pipe.origin.is_inproc && !(has_others && link_->fan_out->sends_to_many), has_others);
+        pipe.origin.is_inproc && !(has_others && side_->fan_out->sends_to_many), has_others);
 }
 
 // The peer is gone: nothing more is written; what can still be read keeps the pipe.
@@ -182,12 +182,12 @@ void socket::ignore_arrivals(pipe_end& pipe)
 
 void socket::begin_message_to_many(std::size_t pipes)
 {
-    link_->fan_out->begin_message(pipes, flush_list::clock::now);
+    side_->fan_out->begin_message(pipes, flush_list::clock::now);
 }
 
 void socket::end_message_to_many()
 {
-    link_->fan_out->end_message(flush_list::clock::now);
+    side_->fan_out->end_message(flush_list::clock::now);
 }
 
 void socket::drop_pipes()

@@ -178,7 +178,7 @@ int socket::wait_for_room(Operation operation, bool dont_wait)
     const auto after_wait = [&] {
         if (!dont_wait) { // who had to wait for room is in the middle of sending
             flush_list::expect_more_of_this_thread();
-            link_->fan_out->waited_for_room(flush_list::clock::now());
+            side_->fan_out->waited_for_room(flush_list::clock::now());
         }
         return operation();
     };

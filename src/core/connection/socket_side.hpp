@@ -34,7 +34,7 @@ public:
 struct fan_out_writes;
 
 /// What I/O objects know of the socket they work for. Outlives the socket.
-struct socket_link {
+struct socket_side {
     std::shared_ptr<base::mailbox> box;
     std::shared_ptr<subscription_source> subscriptions; ///< SUB and XSUB only
     std::shared_ptr<fan_out_writes> fan_out;            ///< not null
