@@ -9,9 +9,9 @@ namespace zlink::core {
 pipe_end::pipe_end(std::shared_ptr<channel_pair> channels, bool side_a,
                    std::shared_ptr<base::mailbox> box)
     : channels_(std::move(channels)),
+      box_(std::move(box)),
       out(side_a ? channels_->a_to_b : channels_->b_to_a, *this),
-      in(side_a ? channels_->b_to_a : channels_->a_to_b),
-      box_(std::move(box))
+      in(side_a ? channels_->b_to_a : channels_->a_to_b)
 {}
 
 pipe_end::~pipe_end()

@@ -25,7 +25,18 @@ namespace zlink::core {
 class pipe_end final : public base::mail,
                        public pipe_peer,
                        public std::enable_shared_from_this<pipe_end> {
+    // The thread of the other end reads some of these when it tells of something. So they do not
+    // lie in the cache lines of `out` and `in`, which this end's thread writes with each message.
     const std::shared_ptr<channel_pair> channels_;
+    std::shared_ptr<base::mailbox> box_;
+    std::shared_ptr<pipe_peer> other_;
+    std::atomic<peer_info*> peer_{nullptr}; ///< until the socket has taken it
+    bool marks_notices_ = false;            ///< see notice_frame()
+    bool other_gone_ = false;
+    bool closed_ = false;
+    std::atomic<bool> refused_{false};
+    std::atomic<bool> taken_back_{false}; ///< by the other end
+    shared_text disconnect_message_;      ///< the last message to the other end; empty = none
 
 public:
     /// What the owning socket is told by mail, as event bits. Handled in this order.
@@ -44,10 +55,10 @@ public:
              std::shared_ptr<base::mailbox> box);
     ~pipe_end() override;
 
+    pipe_origin origin; ///< set by the maker of the pipe
     pipe_output out;
     pipe_input in;
-    pipe_slot slot;     ///< of the socket that has the pipe, and of its pattern
-    pipe_origin origin; ///< set by the maker of the pipe
+    pipe_slot slot; ///< of the socket that has the pipe, and of its pattern
 
     void set_mailbox(std::shared_ptr<base::mailbox> box) { box_ = std::move(box); }
     void set_other_end(std::shared_ptr<pipe_peer> other) noexcept;
@@ -110,22 +121,11 @@ public:
     bool closed_here() const noexcept { return closed_; }
 
 private:
-    // pipe_peer
     void on_readable() noexcept override;
     void on_writable() noexcept override { notify(writable); }
     void on_ended(pipe_ending how, int linger_ms) noexcept override;
 
     void write_disconnect_message() noexcept;
-
-    std::shared_ptr<pipe_peer> other_;
-    std::shared_ptr<base::mailbox> box_;
-    std::atomic<peer_info*> peer_{nullptr}; ///< until the socket has taken it
-    shared_text disconnect_message_;        ///< the last message to the other end; empty = none
-    bool marks_notices_ = false;            ///< see notice_frame()
-    bool other_gone_ = false;
-    bool closed_ = false;
-    std::atomic<bool> refused_{false};
-    std::atomic<bool> taken_back_{false}; ///< by the other end
 };
 
 /// Makes a pipe end whose reference count has a fixed place relative to the cache lines: the other
