@@ -64,7 +64,8 @@ typedef void(zlink_wakeup_fn)(void* argument);
  * zlink_arm has returned.
  *
  * Arming again takes the place of what was armed. wake == NULL disarms: it returns 0, and from then
- * on wake is not running and is not called any more, also for a context that has been terminated.
+ * on wake is not running and is not called any more, also for a context that has been terminated,
+ * and in a forked child for a socket of its parent.
  * The same holds when zmq_close has returned. Both wait for a wake-up that is running in another
  * thread, so they must not be called with a lock held that wake() takes.
  *

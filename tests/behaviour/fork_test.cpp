@@ -5,6 +5,8 @@
 #include "support/fixture.hpp"
 #include "support/sanitizers.hpp"
 
+#include <zlink.h>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -442,6 +444,9 @@ TEST_P(ForkIn, a_child_is_refused_what_needs_the_connection)
                          FAILS(ETERM, zmq_connect(each, "tcp://127.0.0.1:1"));
                          FAILS(ETERM, zmq_getsockopt(each, ZMQ_EVENTS, &value, &bytes));
                          FAILS(ETERM, zmq_getsockopt(each, ZMQ_FD, &value, &bytes));
+                         FAILS(ETERM, zlink_arm(
+                                          each, [](void*) {}, nullptr));
+                         ANSWERS_0(zlink_arm(each, nullptr, nullptr));
                          FAILS(ETERM, zmq_setsockopt(each, ZMQ_SNDHWM, &value, sizeof value));
                          FAILS(ETERM, zmq_join(each, "group"));
                          FAILS(ETERM, zmq_socket_monitor(each, "inproc://other", ZMQ_EVENT_ALL));
