@@ -30,7 +30,7 @@ public:
     const segment& head() const noexcept { return *head_; }
     /// Moves over `bytes` bytes of [read_begin(), read_end()).
     void consume(std::size_t bytes) noexcept { read_ += bytes; }
-    /// Moves over the body segment read_begin() stands at the beginning of, and lets go of it.
+    /// read_begin() is the beginning of a body segment: moves over that and lets go of it.
     void consume_body() noexcept;
     /// Marks the consumer asleep and returns at once: the next commit tells its thread to wake it.
     /// False if more was published meanwhile (the consumer stays awake).
@@ -118,7 +118,7 @@ private:
     const std::byte* send_at_ = nullptr;
 
     // The first segment, so that the chain never is empty. It has no memory at first; the consumer
-    // does not look at it before something is published (set_first_cursors()), so that it can get
+    // does not read it before something is published (set_first_cursors()), so that it can get
     // some. queue_producer has only its address until it is made.
     segment root_;
 };

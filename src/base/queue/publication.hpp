@@ -16,7 +16,7 @@ inline constexpr std::size_t cache_line_bytes = 64;
 /// The protocol is one atomic word: the position up to which bytes may be read, and a bit that says
 /// the consumer is asleep. The consumer falls asleep by a compare-exchange of the very position it
 /// has seen, so a commit either is seen by it or sees it asleep: no wake-up can be lost. At first
-/// the consumer counts as awake: whoever takes up that role looks for what is there already, and
+/// the consumer counts as awake: a thread that takes up that role reads what is there already, and
 /// then goes to sleep.
 ///
 /// A producer that does the consumer's work itself for a while (core::writer: ownership) may

@@ -23,9 +23,9 @@ public:
     queue_producer(const queue_producer&) = delete;
     queue_producer& operator=(const queue_producer&) = delete;
 
-    /// Producer and consumer are likely to be on two processors, and up to `messages` messages may
-    /// be under way (0 = any number): large chunks are used in turn, as allocate_rotating_buffer()
-    /// says. Any thread.
+    /// Any thread. Producer and consumer are likely to be on two processors, with up to `messages`
+    /// messages in flight (0 = any number): large chunks are used in turn, see
+    /// allocate_rotating_buffer().
     void rotate_chunks(std::uint64_t messages) noexcept
     {
         rotating_messages_.store(messages ? messages : UINT64_MAX, std::memory_order_relaxed);
@@ -51,13 +51,13 @@ public:
     /// (on failure it stays with the caller).
     bool append(buffer* owner, const std::byte* data, std::size_t bytes,
                 bool continuation = false) noexcept;
-    /// Sees to it that the next append() or skip() does not fail; false when memory is exhausted.
+    /// Makes the next append() or skip() certain to succeed; false when memory is exhausted.
     bool prepare_append() noexcept;
-    /// Appends bytes that lie in a chunk several queues share (the queue takes a reference of its
-    /// own). What follows them there may be appended next, and makes one run with them.
+    /// Appends bytes that lie in a chunk that several queues share (the queue takes a reference of
+    /// its own). If the bytes behind them are appended next, both make one run.
     bool append_shared(buffer* chunk, std::byte* at, std::size_t bytes) noexcept;
     /// Publishes all that was appended, as `messages` more messages. True if the consumer was
-    /// asleep: it is awake now, and the caller has to see to it that it runs.
+    /// asleep: it counts as awake now, and the caller has to make it run.
     bool commit(std::uint64_t messages) noexcept
     {
         mark(messages);
@@ -75,9 +75,9 @@ public:
     }
     /// Second half of commit(): publishes up to the last mark; before any rollback().
     bool publish() noexcept { return publish_up_to(committed_position_, messages_); }
-    /// As commit(), for a producer that has taken over the consumer's role: costs no atomic
-    /// read-modify-write. The consumer must not rely on its sleep bit meanwhile; it ends this by
-    /// recall(). True once after a recall: the producer goes back to commit().
+    /// commit() for a producer that has taken over the consumer's role: it costs no atomic
+    /// read-modify-write. Meanwhile the consumer must not rely on its sleep bit; it ends this time
+    /// by recall(). True once after a recall: the producer goes back to commit().
     bool commit_as_owner(std::uint64_t messages) noexcept
     {
         mark(messages);

@@ -9,11 +9,11 @@ namespace zlink::core {
 namespace {
 
 constexpr std::size_t read_bytes = 512;
-// More than an exchange has to say at once. Who lets that much wait is not listened to meanwhile:
-// it could ask for ever, such as by pings, and read no answer.
+// More than an exchange has to say at once. While a peer lets more than this wait, nothing is read
+// from it: it could ask for ever, such as by pings, and read no answer.
 constexpr std::size_t most_unsent_bytes = 64 * 1024;
-// So much is read while the handshake waits, to find out that the peer has left. Peers say little
-// before they are admitted.
+// At most this is read while the handshake waits, to find out that the peer has left. Peers say
+// little before they are admitted.
 constexpr std::size_t most_pending_bytes = 8 * 1024;
 
 } // namespace
@@ -81,7 +81,7 @@ transport::exchange& opening::current() const noexcept
     return *handshake_;
 }
 
-// The one that was agreed on last.
+// The protocol that was agreed on last.
 std::string_view opening::protocol() const noexcept
 {
     for (auto upgrade = upgrades_.rbegin(); upgrade != upgrades_.rend(); ++upgrade)
@@ -137,7 +137,7 @@ void opening::limit(std::chrono::milliseconds time)
     });
 }
 
-// The answer to what was written takes its time: it is waited for, rather than looked for.
+// The answer to what was written takes its time: the stream is waited for, not read at once.
 void opening::pump()
 {
     while (!is_over()) {
@@ -147,8 +147,8 @@ void opening::pump()
     }
 }
 
-// Is this the end, whatever is left to write? What a finished handshake has left goes along with
-// the first messages.
+// Ends the opening if its state asks for that, whatever is left to write. The output of a finished
+// handshake goes along with the first messages.
 bool opening::ends_unwritten(state at)
 {
     if (at == state::failed)
@@ -160,7 +160,7 @@ bool opening::ends_unwritten(state at)
     return is_over();
 }
 
-// The output was written as far as there was room. False if the stage has to wait.
+// Goes on after the output was written as far as there was room. False if the stage has to wait.
 bool opening::advance(state from)
 {
     const std::size_t unsent_bytes = current().output().size();
@@ -184,14 +184,14 @@ bool opening::advance(state from)
     return false;
 }
 
-// What is left over is for the next stage, or waits with this one.
+// Bytes that the stage does not take are for the next stage, or wait with this one.
 void opening::take(std::span<const std::byte> bytes)
 {
     bytes = bytes.subspan(current().feed(bytes));
     pending_.assign(bytes.begin(), bytes.end());
 }
 
-// Takes what is there, or keeps it while the handshake waits. False if that was the end.
+// Reads once, and keeps the bytes while the handshake waits. False if the opening has ended.
 bool opening::read()
 {
     std::byte buffer[read_bytes];
@@ -252,7 +252,7 @@ bool opening::flush()
     return !result.failed();
 }
 
-// Who refuses the other side closes the connection, but may have said why before.
+// A peer that refuses closes the connection, but may have said why before.
 void opening::output_failed(int error)
 {
     has_output_failed_ = true;
@@ -332,7 +332,7 @@ void opening::end_succeeded()
 
 void opening::end(const ending& how)
 {
-    const auto self = shared_from_this(); // who is told may let go of it
+    const auto self = shared_from_this(); // the handler may let go of it
     timer_.reset();
     if (handshake_ && how.kind != end_kind::succeeded)
         handshake_->connection_ended(); // before anybody hears of it

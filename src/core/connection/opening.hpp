@@ -32,7 +32,7 @@ public:
         succeeded,
         refused,   ///< by either side; the peer was told why if it is to know
         broken,    ///< the connection is, or the time is over
-        unreached, ///< the same, before there was a connection to the peer
+        unreached, ///< broken before there was a connection to the peer
         passed_on, ///< it is for another listener: pass_on() is to be called
     };
     struct ending {
@@ -61,7 +61,7 @@ public:
     /// What is done before the first bytes are written.
     enum class first_look : std::uint8_t {
         none,
-        read, ///< the peer may have written already: its bytes are answered along with the first
+        read, ///< the peer may have written already: the first bytes answer that as well
     };
     struct handlers {
         end_handler ended;

@@ -64,7 +64,7 @@ public:
     /// Drops the rest of a message of which a part was read: at most `max_parts` parts, which are
     /// counted down. False if that was not enough.
     bool skip_message(std::size_t& max_parts) noexcept;
-    /// Was no part looked at yet?
+    /// Was no part peeked or taken yet?
     bool is_untouched() const noexcept { return !peeked_ && channel_.queue.read_position() == 0; }
 
     /// Messages that can be read. More come meanwhile.

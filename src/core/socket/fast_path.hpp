@@ -17,7 +17,7 @@ class fast_path {
 public:
     fast_path(const base::mailbox& box, direct_rules& rules) noexcept : box_(box), rules_(rules) {}
 
-    /// To be called by whatever may change how the pattern chooses.
+    /// Call it wherever the pattern may choose otherwise from now on.
     void forget() noexcept { only_ = {}; }
     /// See direct_rules::only_source(); null if it is not known.
     const pipe_end* source() const noexcept { return only_.source; }
@@ -34,15 +34,15 @@ public:
         return put_by_pattern(data, size, more);
     }
     /// direct_rules::take(), or what does the same.
-    taken_part take(std::size_t most) noexcept
+    taken_part take(std::size_t max_bytes) noexcept
     {
         if (only_.source) {
             if (only_.addressed)
-                return take_addressed(most);
-            if (const taken_part part = only_.source->in.take_last(most)) [[likely]]
+                return take_addressed(max_bytes);
+            if (const taken_part part = only_.source->in.take_last(max_bytes)) [[likely]]
                 return part;
         }
-        return take_by_pattern(most);
+        return take_by_pattern(max_bytes);
     }
 
 private:
@@ -76,29 +76,29 @@ private:
         at.in_body = more;
         return true;
     }
-    taken_part take_addressed(std::size_t most) noexcept
+    taken_part take_addressed(std::size_t max_bytes) noexcept
     {
         addressed_progress& at = rules_.progress();
         pipe_end* const from = only_.source;
         if (!at.id_given) {
-            if (!from->in.can_take() || from->slot.routing_id.size() > most)
-                return take_by_pattern(most);
+            if (!from->in.can_take() || from->slot.routing_id.size() > max_bytes)
+                return take_by_pattern(max_bytes);
             at.id_given = true;
             const frame id = frame_of(from->slot.routing_id, true);
             return {id.data, id.size, true};
         }
-        const taken_part part = from->in.take_last(most);
+        const taken_part part = from->in.take_last(max_bytes);
         if (!part)
-            return take_by_pattern(most);
+            return take_by_pattern(max_bytes);
         at.id_given = false;
         return part;
     }
-    taken_part take_by_pattern(std::size_t most) noexcept
+    taken_part take_by_pattern(std::size_t max_bytes) noexcept
     {
         if (box_.is_shut_down())
             return {};
         const bool is_id = rules_.progress().addressed && !rules_.progress().id_given;
-        const taken_part part = rules_.take(most);
+        const taken_part part = rules_.take(max_bytes);
         if (!part || is_id)
             return part;
         if (part.more()) {

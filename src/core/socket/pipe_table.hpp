@@ -35,7 +35,7 @@ public:
             if (pipe)
                 what(*pipe);
     }
-    /// The same, but `what` may add and remove pipes; the one it is called for stays alive
+    /// for_each() whose `what` may add and remove pipes; the pipe it is called for stays alive
     /// meanwhile.
     template <class What>
     void for_each_kept(What what) const
@@ -45,7 +45,7 @@ public:
                 what(*pipe);
     }
 
-    /// The pipe is to be closed when the call that found that out is done. It stays in the table.
+    /// The pipe is closed when the call that asks for it is done. Until then it stays in the table.
     void drop(pipe_end& pipe) { dropped_.push_back(pipe.shared_from_this()); }
     bool has_dropped() const noexcept { return !dropped_.empty(); }
     /// One that was dropped, perhaps closed already. There must be one.
