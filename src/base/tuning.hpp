@@ -147,6 +147,9 @@ inline constexpr microseconds max_stall_of_loan{100};
 inline constexpr unsigned min_attempts = 16;
 /// The same, of attempts without progress.
 inline constexpr unsigned min_vain_attempts = 4;
+/// A thread with several peers waits for one of them 1 of so many units of time. More = slow peers
+/// cost the others less, but fewer hand-overs are spared.
+inline constexpr int time_per_wait = 4;
 /// After waits in vain, at most so many stalls are passed over.
 inline constexpr unsigned max_passed_stalls = 64;
 

@@ -10,9 +10,9 @@
 namespace zlink::base {
 
 /// Limits the time that a thread with several peers spends on waiting for those that do not keep up
-/// with it (write_retry), because its other peers wait meanwhile. In the long run the waits take no
-/// longer than the time between them, so a slow peer costs the others half of their rate at most. A
-/// peer that reads nothing costs far less, as write_retry passes over most of its stalls.
+/// with it (write_retry), because its other peers wait meanwhile. In the long run the waits take a
+/// quarter of the time between them, so a slow peer costs the others a fifth of their rate at most.
+/// A peer that reads nothing costs far less, as write_retry passes over most of its stalls.
 ///
 /// Thread safety: one thread at a time.
 class wait_budget {
@@ -22,11 +22,13 @@ public:
     /// Of the calling thread; null if there is no memory for one.
     static wait_budget* of_this_thread() noexcept;
 
-    /// May the thread wait at `now`? It earns the time that has passed since its last wait, up to
-    /// the length of one wait, and may go into debt with the next one.
+    /// May the thread wait at `now`? It earns a share of the time that has passed since its last
+    /// wait, up to the length of one wait, and may go into debt with the next one.
     bool may_wait(time_point now) noexcept
     {
-        left_ = std::min<duration>(left_ + (now - earned_until_), tuning::write_retry::max_wait);
+        left_ =
+            std::min<duration>(left_ + (now - earned_until_) / tuning::write_retry::time_per_wait,
+                               tuning::write_retry::max_wait);
         earned_until_ = now;
         return left_ > duration::zero();
     }
