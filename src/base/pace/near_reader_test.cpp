@@ -23,7 +23,7 @@ protected:
         std::thread reader([&] { read(*block.get()); });
         subject_.settle(*block.get(), data, body.size(), has_others_);
         reader.join();
-        EXPECT_FALSE(block->lending.lent());
+        EXPECT_TRUE(block->lending.answered());
     }
 
     message_credit credit_;
