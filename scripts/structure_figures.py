@@ -82,7 +82,7 @@ LIMITS = {
     "numeric constants": (245, 250),
     "files on the way of a first send": (23, 14),
     "functions that are too complex": (0, 0),
-    "lines of core": (14709, 13444),
+    "lines of core": (14676, 13444),
     "include cycles": (0, 0),
 }
 

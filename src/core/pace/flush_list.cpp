@@ -8,8 +8,6 @@
 #include "base/system/no_cancellation.hpp"
 
 #include <algorithm>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <memory>
 #include <new>
 #include <pthread.h>
@@ -43,62 +41,6 @@ void forget_list_of_parent() noexcept
     ::pthread_atfork(nullptr, nullptr, forget_list_of_parent);
 
 } // namespace
-
-/// Has the batches of a thread that may stay away written: soon at first, then less often. It ends
-/// when nothing has been left to it for a while. Thread safety: the I/O thread it was made for.
-class flush_list::guard {
-public:
-    guard(std::shared_ptr<flush_list> whose, boost::asio::io_context& io)
-        : whose_(std::move(whose)), timer_(io)
-    {}
-    guard(const guard&) = delete;
-    guard& operator=(const guard&) = delete;
-    // Without having ended: the I/O thread goes, as the context does.
-    ~guard()
-    {
-        if (!whose_)
-            return;
-        const std::lock_guard lock(whose_->mutex_);
-        whose_->guarded_ = false;
-        whose_->hand_over();
-    }
-
-    static void schedule(std::unique_ptr<guard> self)
-    {
-        auto& timer = self->timer_;
-        timer.expires_after(self->interval_);
-        timer.async_wait([self = std::move(self)](const auto& error) mutable {
-            if (!error && self->look())
-                schedule(std::move(self));
-        });
-    }
-
-private:
-    // True while it is needed.
-    bool look() noexcept
-    {
-        interval_ = std::min(interval_ * 2, tuning::batching::max_guard_interval);
-        const std::shared_ptr<flush_list> guarded = whose_; // until the lock is let go
-        const std::unique_lock lock(guarded->mutex_, std::try_to_lock);
-        if (!lock)
-            return true; // the thread is at it
-        if (whose_->is_due(clock::now())) {
-            whose_->counters_.by_guard.add();
-            whose_->erase_if([](auto& each) { return !each.request_write(); });
-        }
-        idle_looks_ = whose_->entries_.empty() ? idle_looks_ + 1 : 0;
-        if (idle_looks_ < tuning::batching::idle_guard_rounds)
-            return true;
-        whose_->guarded_ = false; // with the lock: who adds a connection sees to another guard
-        whose_.reset();
-        return false;
-    }
-
-    std::shared_ptr<flush_list> whose_;
-    boost::asio::steady_timer timer_;
-    std::chrono::nanoseconds interval_ = tuning::batching::max_delay;
-    unsigned idle_looks_ = 0;
-};
 
 flush_list* flush_list::find_of_this_thread() noexcept
 {
@@ -234,19 +176,38 @@ void flush_list::add(std::shared_ptr<batched_connection> connection, boost::asio
     }
 }
 
-// Without memory for a guard nothing is batched.
+// Without memory for a guard nothing is batched: it loses this list then.
 void flush_list::arm(boost::asio::io_context& io) noexcept
 {
     const base::no_cancellation whole;
     try {
-        auto fresh = std::make_unique<guard>(shared_from_this(), io);
-        boost::asio::post(
-            io, [fresh = std::move(fresh)]() mutable { guard::schedule(std::move(fresh)); });
+        runtime::guard_timer::watch(io, shared_from_this());
     } catch (const std::bad_alloc&) {
-        const std::lock_guard lock(mutex_);
-        guarded_ = false;
-        hand_over();
     }
+}
+
+bool flush_list::look_after() noexcept
+{
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock)
+        return true; // the thread is at it
+    if (is_due(clock::now())) {
+        counters_.by_guard.add();
+        erase_if([](auto& each) { return !each.request_write(); });
+    }
+    idle_rounds_ = entries_.empty() ? idle_rounds_ + 1 : 0;
+    if (idle_rounds_ < tuning::batching::idle_guard_rounds)
+        return true;
+    idle_rounds_ = 0;
+    guarded_ = false; // with the lock: who adds a connection sees to another guard
+    return false;
+}
+
+void flush_list::lose_guard() noexcept
+{
+    const std::lock_guard lock(mutex_);
+    guarded_ = false;
+    hand_over();
 }
 
 void flush_list::flush_if_due(time_point now) noexcept

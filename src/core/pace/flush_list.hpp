@@ -5,6 +5,7 @@
 #include "base/rules.hpp"
 #include "base/tuning.hpp"
 #include "core/pace/cadence.hpp"
+#include "runtime/guard_timer.hpp"
 
 #include <atomic>
 #include <boost/asio/io_context.hpp>
@@ -46,7 +47,7 @@ public:
 ///
 /// Thread safety: the thread it belongs to, but for what is said of the guard. Connections may
 /// belong to sockets that other threads use by now.
-class flush_list final : public std::enable_shared_from_this<flush_list> {
+class flush_list final : public runtime::guarded, public std::enable_shared_from_this<flush_list> {
 public:
     using clock = std::chrono::steady_clock;
     using time_point = cadence_time;
@@ -132,6 +133,11 @@ public:
     /// Writes all batches and ends them, and tells all readers.
     void flush() noexcept;
 
+    // guarded: has batches written that are due, or without a guard all of them by their I/O
+    // threads
+    bool look_after() noexcept override;
+    void lose_guard() noexcept override;
+
     /// How often batches were written or handed over, and why. Counted with the mutex; any thread
     /// reads.
     struct flush_counters {
@@ -143,7 +149,6 @@ public:
     const flush_counters& counters() const noexcept { return counters_; }
 
 private:
-    class guard;
     struct entry {
         std::shared_ptr<batched_connection> connection;
         std::uint64_t committed_before = 0; ///< messages, before the batch
@@ -198,6 +203,7 @@ private:
     std::vector<entry> entries_;
     std::atomic<std::size_t> batches_{0}; ///< entries_.size()
     bool guarded_ = false;                ///< there is a guard, or one is on its way
+    unsigned idle_rounds_ = 0;            ///< of the guard, without a batch
 };
 
 } // namespace zlink::core
