@@ -79,7 +79,7 @@ LIMITS = {
     "flags of a pipe end": (5, 8),
     "detectors of stream or dialogue": (5, 2),
     "fields of who writes that are to go": (0, 0),
-    "numeric constants": (245, 250),
+    "numeric constants": (244, 250),
     "files on the way of a first send": (23, 14),
     "functions that are too complex": (0, 0),
     "lines of core": (14676, 13444),

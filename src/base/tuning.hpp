@@ -371,9 +371,6 @@ namespace stream {
 /// both sides wait for each other more often. 0014
 inline constexpr int local_send_buffer_bytes = 256 * 1024;
 inline constexpr int local_receive_buffer_bytes = 512 * 1024;
-/// That of a connection over ipc, which has no receive buffer of its own. With less the reader runs
-/// dry before its sender is back; the system may allow less. 0014
-inline constexpr int ipc_send_buffer_bytes = 512 * 1024;
 /// So much is encrypted before it is written: enough for calls of the kernel to cost little, and
 /// for the caches. -
 inline constexpr std::size_t tls_batch_bytes = 128 * 1024;

@@ -395,30 +395,6 @@ TEST_F(MulticastMoments, hops_and_loop_are_those_of_the_connect)
         [](test_socket& socket) { send_in(socket, "group", "x"); });
 }
 
-// --- ipc --------------------------------------------------------------------------------------
-
-// With what the system gives by default the reader of a stream runs dry.
-TEST(ZlinkOnlyIpcSendBuffer, is_large_at_both_ends_unless_its_size_is_given)
-{
-    int most_bytes = 0;
-    if (!(std::ifstream("/proc/sys/net/core/wmem_max") >> most_bytes))
-        most_bytes = 212'992;
-    for (const int given_bytes : {-1, 30'000}) {
-        test_context context;
-        test_socket bound(context, ZMQ_DEALER);
-        test_socket connected(context, ZMQ_DEALER);
-        for (test_socket* const each : {&bound, &connected})
-            each->set(ZMQ_SNDBUF, given_bytes);
-        connected.connect(bound.bind_and_resolve(fresh_bind_address(transport::ipc)));
-        connected.send("x");
-        const int accepted_fd = receiving_fd(bound);
-        bound.send("x");
-        for (const int fd : {accepted_fd, receiving_fd(connected)})
-            EXPECT_EQ(2 * (given_bytes < 0 ? std::min(most_bytes, 512 * 1024) : given_bytes),
-                      kernel_option(fd, SOL_SOCKET, SO_SNDBUF));
-    }
-}
-
 // --- udp --------------------------------------------------------------------------------------
 
 // The genuine library gives none of these to the kernel.

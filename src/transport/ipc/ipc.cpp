@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "transport/ipc/ipc.hpp"
 
-#include "base/tuning.hpp"
 #include "transport/ipc/peer_filter.hpp"
 #include "transport/socket_stream.hpp"
 
@@ -48,10 +47,8 @@ generic_endpoint to_endpoint(std::string_view path, error_code& error)
 
 void tune(int fd, const options& settings)
 {
-    const int send_buffer_bytes = settings.send_buffer_bytes >= 0
-                                      ? settings.send_buffer_bytes
-                                      : tuning::stream::ipc_send_buffer_bytes;
-    ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_buffer_bytes, sizeof(int));
+    if (settings.send_buffer_bytes >= 0)
+        ::setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &settings.send_buffer_bytes, sizeof(int));
     if (settings.receive_buffer_bytes >= 0)
         ::setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &settings.receive_buffer_bytes, sizeof(int));
 }
