@@ -131,9 +131,8 @@ outlet::direct_write link::write_direct(const iovec (&message)[2],
     if (thread) {
         thread->wrote_batch(flush_list::clock::now());
         if (written.begins_batches)
-            next = join(*thread);
+            join(*thread);
         next.flush_at_bytes = batch_bytes(*thread);
-        next.credit_freed = written.next.credit_freed;
     }
     return {written.bytes, next};
 }
@@ -161,8 +160,7 @@ traffic_counts link::counts() const noexcept
     return all;
 }
 
-// --- batches: any thread, see flush_list
-// ------------------------------------------------------------
+// --- batches: any thread, see flush_list -------------------------------------------------------
 
 // What is left of a batch, and room for the thread that owns the socket now, are for the I/O
 // thread.

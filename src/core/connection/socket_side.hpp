@@ -31,7 +31,7 @@ public:
                           const std::function<void()>& then) = 0;
 };
 
-struct fan_out_writes;
+class fan_out_writes;
 
 /// What I/O objects know of the socket they work for. Outlives the socket.
 struct socket_side {

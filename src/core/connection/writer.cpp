@@ -118,7 +118,7 @@ std::optional<plan> writer::write_backlog(stalls how)
         return std::nullopt;
     counts_as_ = &counters_.direct;
     plan result;
-    if (!retry(how, [&] { return goes_on(result, tuning::batching::batches_per_call, false); }))
+    if (!retry(how, [&] { return write_again(result, tuning::batching::batches_per_call, false); }))
         return std::nullopt; // the I/O thread sees to it as before
     set_who(result.who);
     return result;
@@ -229,13 +229,13 @@ plan writer::write_and_retry(int batches, bool stays_batcher, stalls how)
 {
     plan result = write_offers(batches, stays_batcher);
     if (result.who == writer_is::blocked)
-        retry(how, [&] { return goes_on(result, batches, stays_batcher); });
+        retry(how, [&] { return write_again(result, batches, stays_batcher); });
     set_who(result.who);
     return result;
 }
 
-// One more attempt of a thread that retries; true if it is the last.
-bool writer::goes_on(plan& result, int batches, bool stays_batcher)
+// One more attempt of a thread that retries. False if the connection still takes no more.
+bool writer::write_again(plan& result, int batches, bool stays_batcher)
 {
     const plan more = write_offers(batches, stays_batcher);
     result.who = more.who;

@@ -154,7 +154,7 @@ private:
     plan write_on_behalf(bool batches_go_on);
     plan write_and_retry(int batches, bool stays_batcher, stalls how);
     plan write_offers(int batches, bool stays_batcher);
-    bool goes_on(plan& result, int batches, bool stays_batcher);
+    bool write_again(plan& result, int batches, bool stays_batcher);
     template <class Attempt>
     bool retry(stalls how, Attempt attempt) noexcept;
     std::size_t write_pieces(std::span<iovec> pieces, stalls how) noexcept;
