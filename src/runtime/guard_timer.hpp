@@ -35,7 +35,7 @@ public:
 
     explicit guard_timer(boost::asio::execution_context& io);
 
-    /// Looks after `what`. Throws std::bad_alloc, and does not.
+    /// Looks after `what`. Throws std::bad_alloc, after what->lose_guard().
     static void watch(boost::asio::io_context& io, std::shared_ptr<guarded> what);
 
 private:

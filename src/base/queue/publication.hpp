@@ -19,9 +19,9 @@ inline constexpr std::size_t cache_line_bytes = 64;
 /// the consumer counts as awake: a thread that takes up that role reads what is there already, and
 /// then goes to sleep.
 ///
-/// A producer that does the consumer's work itself for a while (core::writer: ownership) may
-/// publish without that read-modify-write; recall() ends such a time. sleep_protocol_test.cpp tries
-/// both agreements in every order of their steps.
+/// A producer that does the consumer's work itself for a while (as the batcher, see
+/// core::writer_is) may publish without that read-modify-write; recall() ends such a time.
+/// sleep_protocol_test.cpp tries both agreements in every order of their steps.
 ///
 /// Thread safety: producer functions in one thread at a time, consumer functions in one thread at a
 /// time.

@@ -90,7 +90,7 @@ private:
     bool expects_more_ = false;
 };
 
-/// The cadence of what a socket's thread receives. See docs/decisions 0008, 0013, 0019.
+/// The cadence of what a socket's thread receives. See docs/decisions 0008, 0013.
 /// Thread safety: one thread at a time.
 class receiving_cadence {
 public:

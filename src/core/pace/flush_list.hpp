@@ -166,8 +166,8 @@ private:
     {
         return now - flushed_at() >= tuning::batching::max_delay;
     }
-    // See sending_cadence::next().
     bool has_batches() const noexcept { return batches_.load(std::memory_order_relaxed) != 0; }
+    // See sending_cadence::next().
     bool goes_on(time_point now) const noexcept
     {
         return is_wide_ ? now - flushed_at() < tuning::batching::pause_of_stream
